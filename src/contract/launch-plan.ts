@@ -1,0 +1,33 @@
+/** Layers of the launch command, lowest precedence first. Source: SPEC 9. */
+export const LAUNCH_LAYERS = ['base', 'model', 'profile', 'slot'] as const
+export type LaunchLayer = (typeof LAUNCH_LAYERS)[number]
+
+/** One flag of the command with the layer it came from; `value` is absent for a switch. */
+export interface PlannedFlag {
+  readonly flag: string
+  readonly value?: string
+  readonly layer: LaunchLayer
+}
+
+/**
+ * A launch as data: runtimes execute it, views show it, drift is judged against it. Nothing of it passes through a shell.
+ * Source: SPEC 9, DESIGN "Plans are data".
+ */
+export interface LaunchPlan {
+  readonly slot: string
+  /** Argv[0]…: the program, then what must stand before the flags (for example a script path). */
+  readonly command: readonly [string, ...string[]]
+  readonly flags: readonly PlannedFlag[]
+  /** Added to a minimal inherited environment; without secrets. */
+  readonly env: Readonly<Record<string, string>>
+  /** Name of the variable that carries the engine key; the key itself is never part of a plan. Undefined = the runner has no keys. */
+  readonly keyEnv?: string
+  /** Loopback port the engine listens on. */
+  readonly port: number
+}
+
+/** The exact argv of a plan, program first. */
+export function argvOf(plan: LaunchPlan): readonly [string, ...string[]] {
+  const [program, ...before] = plan.command
+  return [program, ...before, ...plan.flags.flatMap((f) => (f.value === undefined ? [f.flag] : [f.flag, f.value]))]
+}

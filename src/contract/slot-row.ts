@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { slotFailureSchema, slotStateSchema } from './slot-state.ts'
+
+export const SLOT_TYPES = ['llm', 'embedding', 'reranking', 'transcription', 'tts', 'image'] as const
+export const slotTypeSchema = z.enum(SLOT_TYPES)
+export type SlotType = z.infer<typeof slotTypeSchema>
+
+export const DEVICES = ['gpu-rocm', 'gpu-vulkan', 'gpu-cuda', 'cpu', 'npu'] as const
+export const deviceSchema = z.enum(DEVICES)
+export type Device = z.infer<typeof deviceSchema>
+
+/** Names of slots, aliases and lanes. Source: SPEC 3. */
+export const SLOT_NAME_PATTERN = /^[a-z0-9][a-z0-9_-]{0,31}$/
+
+/** Phases of a load in ms; absent = did not happen. Source: SPEC 5. */
+export const LOAD_PHASES = ['queue', 'evict', 'drain', 'stop', 'release', 'spawn', 'warm', 'sanity'] as const
+export const loadPhasesSchema = z.partialRecord(z.enum(LOAD_PHASES), z.number().nonnegative())
+export type LoadPhases = z.infer<typeof loadPhasesSchema>
+
+/** One row of GET /api/slots. Source: SPEC 16; keys that no feature fills yet are not listed. */
+export const slotRowSchema = z.object({
+  name: z.string(),
+  state: slotStateSchema,
+  model_id: z.string().nullable(),
+  type: slotTypeSchema,
+  device: deviceSchema,
+  port: z.number().int().nullable(),
+  pid: z.number().int().nullable(),
+  runtime: z.enum(['process', 'quadlet']),
+  runner: z.string(),
+  /** Requests that hold a lease. */
+  in_flight: z.number().int().nonnegative(),
+  /** Requests that wait for a load or for a place at the engine. */
+  queued: z.number().int().nonnegative(),
+  /** Parallel sequences of the running engine; null while none runs. */
+  parallel: z.number().int().positive().nullable(),
+  autoload: z.boolean(),
+  /** ISO 8601; null = never in the life of this daemon. */
+  last_used_at: z.string().nullable(),
+  updated_at: z.string(),
+  message: z.string(),
+  failure: slotFailureSchema.nullable(),
+  /** Of the last completed load. */
+  phases: loadPhasesSchema.nullable(),
+})
+export type SlotRow = z.infer<typeof slotRowSchema>

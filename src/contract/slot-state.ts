@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+/** Slot states, also the wire words. Source: SPEC 4. */
+export const SLOT_STATES = [
+  'offline',
+  'pulling',
+  'starting',
+  'warming',
+  'ready',
+  'serving',
+  'idle',
+  'unloading',
+  'error',
+] as const
+export const slotStateSchema = z.enum(SLOT_STATES)
+export type SlotState = z.infer<typeof slotStateSchema>
+
+/** What identifies a live process beyond its pid, so that a recycled pid is never taken for ours. */
+export const processRefSchema = z.object({
+  pid: z.number().int().positive(),
+  /** Field 22 of /proc/PID/stat: clock ticks after boot. */
+  start_ticks: z.number().int().nonnegative(),
+  boot_id: z.string(),
+})
+export type ProcessRef = z.infer<typeof processRefSchema>
+
+/** `error` in `extra`: why the slot is in state error. */
+export const slotFailureSchema = z.object({
+  code: z.string(),
+  message: z.string(),
+  /** The decisive line of the engine's own output, when one was found. */
+  line: z.string().nullable(),
+  remedy: z.string(),
+  at: z.string(),
+})
+export type SlotFailure = z.infer<typeof slotFailureSchema>
+
+/** The persisted record (`var-lib/hal0/slots/<name>/state.json`). Source: SPEC 4, seed "Persistence". */
+export const slotStateRecordSchema = z.object({
+  name: z.string(),
+  state: slotStateSchema,
+  model_id: z.string().nullable(),
+  port: z.number().int().nullable(),
+  updated_at: z.string(),
+  message: z.string(),
+  extra: z.looseObject({
+    process: processRefSchema.optional(),
+    attempt_id: z.string().optional(),
+    idle_reason: z.enum(['quiet', 'no_model']).optional(),
+    forced: z.boolean().optional(),
+    failure: slotFailureSchema.optional(),
+  }),
+})
+export type SlotStateRecord = z.infer<typeof slotStateRecordSchema>

@@ -1,0 +1,59 @@
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/** The folders of one installation. Source: SPEC 2. */
+export interface Home {
+  /** hal0.toml, slots/, models.toml. */
+  readonly etc: string
+  /** state, daemon.json, model store. */
+  readonly varLib: string
+  /** engine logs. */
+  readonly varLog: string
+  /** How messages name it: the HAL0_HOME folder, or `/` for the system-wide roots. */
+  readonly label: string
+}
+
+/** The home under one folder. */
+export function homeAt(folder: string): Home {
+  const root = resolve(folder)
+  return {
+    etc: join(root, 'etc/hal0'),
+    varLib: join(root, 'var-lib/hal0'),
+    varLog: join(root, 'var-log/hal0'),
+    label: root,
+  }
+}
+
+/**
+ * HAL0_HOME wins; root without it uses the system's folders; everyone else `~/.hal0`.
+ * `personal: true` (`npm start`) never uses the system's folders.
+ */
+export function findHome(
+  env: Readonly<Record<string, string | undefined>>,
+  options: { readonly uid: number; readonly personal?: boolean },
+): Home {
+  const explicit = env['HAL0_HOME']
+  if (explicit !== undefined && explicit !== '') return homeAt(explicit)
+  if (options.uid === 0 && options.personal !== true) {
+    return { etc: '/etc/hal0', varLib: '/var/lib/hal0', varLog: '/var/log/hal0', label: '/' }
+  }
+  return homeAt(join(homedir(), '.hal0'))
+}
+
+export function slotStatePath(home: Home, slot: string): string {
+  return join(home.varLib, 'slots', slot, 'state.json')
+}
+
+/** 0600, beside the state. Source: SPEC 5 "Engine key". */
+export function engineKeyPath(home: Home, slot: string): string {
+  return join(home.varLib, 'slots', slot, 'engine-key')
+}
+
+export function slotLogPath(home: Home, slot: string): string {
+  return join(home.varLog, 'slots', `${slot}.log`)
+}
+
+/** url, pid and start of the running daemon; 0600. */
+export function daemonFilePath(home: Home): string {
+  return join(home.varLib, 'daemon.json')
+}

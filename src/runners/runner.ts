@@ -1,0 +1,68 @@
+import type { SlotType } from '../contract/slot-row.ts'
+
+/** Routes of the gateway that an engine may have, by their path below the engine's root. */
+export const ENGINE_ROUTES = [
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/embeddings',
+  '/v1/responses',
+  '/v1/rerank',
+  '/v1/messages',
+  '/tokenize',
+] as const
+export type EngineRoute = (typeof ENGINE_ROUTES)[number]
+
+/** A pattern in an engine's own output, what it means, and what to do. Source: SPEC 10 "error signatures". */
+export interface ErrorSignature {
+  readonly cause:
+    | 'out_of_memory'
+    | 'bad_file'
+    | 'unsupported_architecture'
+    | 'port_in_use'
+    | 'missing_library'
+    | 'bad_flag'
+  /** Tested against one line. */
+  readonly pattern: RegExp
+  readonly remedy: string
+}
+
+/** How to tell whether the engine is up, and whether it is ours. All paths are GET. Source: SPEC 5. */
+export interface ProbeSpec {
+  readonly healthPath: string
+  readonly modelsPath: string
+  /** Needs the engine key: 200 with it, 401/403 without. Its JSON may carry `total_slots` (parallel sequences). */
+  readonly identityPath: string
+}
+
+/** What a launch of this runner needs to know about its slot. */
+export interface RunnerLaunchInput {
+  readonly slot: string
+  readonly port: number
+  /** Absolute path of the model file. */
+  readonly modelPath: string
+  readonly ctxTokens: number
+  readonly nGpuLayers: number
+  /** 0 = the engine's own choice. */
+  readonly threads: number
+  readonly device: string
+}
+
+/** An engine build that can serve a slot. Source: SPEC 10; contract suite: test/contract/runner.ts. */
+export interface Runner {
+  readonly key: string
+  /** For people, one line. */
+  readonly title: string
+  readonly types: readonly SlotType[]
+  readonly routes: readonly EngineRoute[]
+  readonly probe: ProbeSpec
+  /** Environment variable that carries the engine key; undefined = this engine has no keys. */
+  readonly keyEnv: string | undefined
+  /** What a cut client connection does to the engine. `drain`: read to the end, the lease is held until then. */
+  readonly onClientAbort: 'abort' | 'drain'
+  readonly signatures: readonly ErrorSignature[]
+  /**
+   * The program and what stands before the flags, looked up now (PATH, settings, package folder).
+   * Errors: `slot.spawn_failed` naming what was looked for, where, and how to get it.
+   */
+  findCommand(): Promise<readonly [string, ...string[]]>
+}

@@ -1,0 +1,63 @@
+import type { SlotRow } from '../contract/slot-row.ts'
+
+/** Where a leased engine answers. */
+export interface EngineEndpoint {
+  /** `http://127.0.0.1:PORT`, no trailing slash. */
+  readonly origin: string
+  /** Sent as `Authorization: Bearer …` by the gateway; undefined = the runner has no keys. Never logged. */
+  readonly engineKey: string | undefined
+  /** The name the engine knows its model by (the slot name). */
+  readonly alias: string
+  /** What a client that leaves does to the engine (runner option). */
+  readonly onClientAbort: 'abort' | 'drain'
+}
+
+/**
+ * A request's hold on a slot, from before it is forwarded until its answer is drained or aborted. Source: SPEC 1, 7.
+ * A leased slot is not stopped unless the lease was revoked first.
+ */
+export interface Lease {
+  readonly slot: string
+  /** The engine's generation: one per start. Connection pools are per generation. */
+  readonly attemptId: string
+  readonly endpoint: EngineEndpoint
+  /** Aborts when the slot has to stop now (drain deadline passed, engine died); `reason` is the Hal0Error for the client. */
+  readonly revoked: AbortSignal
+  /** Call exactly when the engine no longer works on the request. Idempotent. */
+  release(): void
+}
+
+export interface AcquireOptions {
+  /** The client left: the wait ends at once and leaves no trace. `acquire` rejects with `signal.reason`. */
+  readonly signal: AbortSignal
+  /** How long to wait for a load before `slot.loading`; ms ≥ 0. Waiting for a place at a loaded engine is not bounded by it. */
+  readonly waitMs: number
+}
+
+export interface StopRequest {
+  /** Leases may end by themselves for so long, then they are revoked; 0 cuts at once. */
+  readonly drainMs: number
+}
+
+/** The slots of this daemon. Every call is a message to the actor of one slot; nothing here reads state and then acts on it. */
+export interface Slots {
+  /** In name order. */
+  rows(): readonly SlotRow[]
+  row(name: string): SlotRow | undefined
+  /**
+   * Waits until the slot can serve (starting one load if needed, shared by all waiters) and until the engine has a place.
+   * Errors: `slot.not_found`, `slot.not_ready` (no model bound), `slot.loading`, `slot.unloading`, `dispatch.queue_full`,
+   * `config.invalid`, and the failure of the load (`slot.spawn_failed`, `slot.health_failed`, `slot.model_missing`).
+   */
+  acquire(name: string, options: AcquireOptions): Promise<Lease>
+  /** A person's load: no-op when it serves already, joins a running load. Resolves with the end state. Errors as `acquire`. */
+  load(name: string): Promise<SlotRow>
+  /** Resolves when the process is dead and the slot offline. Errors: `slot.not_found`, `slot.terminate_timeout`. */
+  unload(name: string, request: StopRequest): Promise<SlotRow>
+  /** unload + load; also from `error` and `offline`. */
+  restart(name: string, request: StopRequest): Promise<SlotRow>
+  /** Absolute path of the slot's engine log. Errors: `slot.not_found`. */
+  logPath(name: string): string
+  /** Calls back when an engine generation has ended, so that its connection pool can go. Returns the unsubscriber. */
+  onEngineGone(listener: (attemptId: string) => void): () => void
+}
