@@ -1,0 +1,143 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Home, homeAt } from '../files/home.ts'
+import { Hal0Error } from '../kernel/errors.ts'
+import { daemonSettingsPath, readDaemonSettings } from './daemon-settings.ts'
+import { findModelPath, modelsFilePath, readModels, registerModel } from './models-file.ts'
+import { isAutoloaded, listSlotNames, readSlotFile, runnerKeyOf, slotFilePath } from './slot-file.ts'
+import { writeSlotFile } from './write-slot.ts'
+
+let folder: string
+let home: Home
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hal0-config-'))
+  home = homeAt(folder)
+  await mkdir(join(home.etc, 'slots'), { recursive: true })
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+async function failure(action: Promise<unknown>): Promise<Hal0Error> {
+  const thrown: unknown = await action.then(
+    () => undefined,
+    (cause: unknown) => cause,
+  )
+  if (!(thrown instanceof Hal0Error)) throw new Error(`expected a Hal0Error, got ${String(thrown)}`)
+  return thrown
+}
+
+describe('hal0.toml', () => {
+  it('is all defaults when absent', async () => {
+    const settings = await readDaemonSettings(home)
+    expect(settings.server).toEqual({ host: '127.0.0.1', port: 8080, allowed_hosts: [], json_limit_bytes: 67_108_864 })
+    expect(settings.dispatcher.load_wait_s).toBe(60)
+    expect(settings.slots.port_range).toEqual([8081, 8999])
+  })
+
+  it('reports every mistake at once, with place, expectation and nearest key', async () => {
+    await writeFile(
+      daemonSettingsPath(home),
+      '[server]\nport = "x"\nallowd_hosts = []\n[slots]\nport_range = [9000, 8000]\non_exit = "kill"\n[zzz]\n',
+    )
+    const { code, message } = await failure(readDaemonSettings(home))
+    expect(code).toBe('config.invalid')
+    const file = daemonSettingsPath(home)
+    for (const part of [
+      `${file}: server.port: `,
+      `${file}: server.allowd_hosts: unknown key; did you mean allowed_hosts?`,
+      `${file}: slots.port_range: expected two ports above 0, lowest first`,
+      `${file}: slots.on_exit: expected "stop" or "keep"`,
+      `${file}: zzz: unknown key; known are server, slots, dispatcher, runners`,
+    ]) {
+      expect(message).toContain(part)
+    }
+  })
+
+  it('names line and column of what is not TOML', async () => {
+    await writeFile(daemonSettingsPath(home), '[server]\nport = = 1\n')
+    expect((await failure(readDaemonSettings(home))).message).toContain('line 2, column 8')
+  })
+
+  it('knows the keys inside a record', async () => {
+    await writeFile(daemonSettingsPath(home), '[runners.cpu]\nbinray = "/x"\n')
+    expect((await failure(readDaemonSettings(home))).message).toContain('did you mean binary?')
+  })
+})
+
+describe('slot files', () => {
+  it('fills in what is absent', async () => {
+    await writeFile(slotFilePath(home, 'agent'), 'name = "agent"\n[model]\ndefault = "hello"\n')
+    const config = await readSlotFile(home, 'agent')
+    expect(config).toMatchObject({ device: 'cpu', type: 'llm', n_gpu_layers: -1, threads: 0 })
+    expect(config && isAutoloaded(config)).toBe(true)
+    expect(config && runnerKeyOf(config)).toBe('embedded')
+  })
+
+  it('does not autoload a slot without a model, nor one that says no', async () => {
+    await writeFile(slotFilePath(home, 'a'), 'name = "a"\n')
+    await writeFile(slotFilePath(home, 'b'), 'name = "b"\nautoload = false\n[model]\ndefault = "m"\n')
+    const [a, b] = [await readSlotFile(home, 'a'), await readSlotFile(home, 'b')]
+    expect([a && isAutoloaded(a), b && isAutoloaded(b)]).toEqual([false, false])
+  })
+
+  it.each([
+    ['another name than the file', 'name = "other"\n', 'name: expected "agent"'],
+    [
+      'a variable that llama.cpp reads as an option',
+      'name = "agent"\n[server.env]\nLLAMA_ARG_PORT = "1"\n',
+      'LLAMA_ARG_PORT',
+    ],
+    ['the loader', 'name = "agent"\n[server.env]\nLD_PRELOAD = "/x.so"\n', 'server.env.LD_PRELOAD'],
+    ['the engine key', 'name = "agent"\n[server.env]\nLLAMA_API_KEY = "k"\n', 'LLAMA_API_KEY'],
+    [
+      'a mistyped key in a table',
+      'name = "agent"\n[model]\ndefualt = "m"\n',
+      'model.defualt: unknown key; did you mean default?',
+    ],
+  ])('refuses %s', async (_name, text, part) => {
+    await writeFile(slotFilePath(home, 'agent'), text)
+    const error = await failure(readSlotFile(home, 'agent'))
+    expect(error.code).toBe('config.invalid')
+    expect(error.message).toContain(part)
+  })
+
+  it('lists names and passes over what editors leave behind', async () => {
+    for (const name of ['b.toml', 'a.toml', 'a.toml~', '.a.toml.swp', 'c.toml.bak', 'UPPER.toml']) {
+      await writeFile(join(home.etc, 'slots', name), '')
+    }
+    expect(await listSlotNames(home)).toEqual(['a', 'b'])
+  })
+
+  it('writes nothing when the text is not a valid slot', async () => {
+    const error = await failure(writeSlotFile(home, 'agent', 'name = "agent"\nprot = 1\n'))
+    expect(error.message).toContain('did you mean port?')
+    expect(await listSlotNames(home)).toEqual([])
+  })
+})
+
+describe('models.toml', () => {
+  it('adds a row and keeps comments and rows that are there', async () => {
+    await writeFile(modelsFilePath(home), '# mine\n[models.a]\npath = "/a.gguf"\n')
+    await registerModel(home, 'org/b.q8', '/b "x".gguf')
+    await registerModel(home, 'org/b.q8', '/b "x".gguf')
+    expect([...(await readModels(home))]).toEqual([
+      ['a', '/a.gguf'],
+      ['org/b.q8', '/b "x".gguf'],
+    ])
+    expect(await readFile(modelsFilePath(home), 'utf8')).toContain('# mine')
+  })
+
+  it('does not give an id another file', async () => {
+    await registerModel(home, 'a', '/a.gguf')
+    expect((await failure(registerModel(home, 'a', '/b.gguf'))).code).toBe('model.exists')
+  })
+
+  it('names the registry and what it knows when a model is missing', async () => {
+    await registerModel(home, 'a', '/a.gguf')
+    const error = await failure(findModelPath(home, 'b'))
+    expect(error.code).toBe('model.not_found')
+    expect(error.message).toContain('known: a')
+  })
+})

@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stringify } from 'smol-toml'
+import { z } from 'zod'
+import { writeFileWhole } from '../files/atomic-write.ts'
+import type { Home } from '../files/home.ts'
+import { Hal0Error } from '../kernel/errors.ts'
+import { configError } from './mistake.ts'
+import { parseToml, readTomlFile } from './toml-file.ts'
+
+export const MODEL_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
+
+/** `etc/hal0/models.toml`: the registry, one `[models.<id>]` table per model. Source: SPEC 2, 3. */
+const modelsFileSchema = z.strictObject({
+  models: z
+    .record(
+      z.string().regex(MODEL_ID_PATTERN, 'expected a model id of letters, digits and . _ : / -'),
+      z.strictObject({ path: z.string().startsWith('/', 'expected an absolute path') }),
+    )
+    .default({}),
+})
+
+export function modelsFilePath(home: Home): string {
+  return join(home.etc, 'models.toml')
+}
+
+/** Model id → absolute path. Errors: `config.invalid`. */
+export async function readModels(home: Home): Promise<ReadonlyMap<string, string>> {
+  const outcome = await readTomlFile(modelsFilePath(home), modelsFileSchema)
+  if (outcome === 'absent') return new Map()
+  if (!outcome.ok) throw configError(outcome.error)
+  return new Map(Object.entries(outcome.value.models).map(([id, row]) => [id, row.path]))
+}
+
+/** Errors: `model.not_found`, `config.invalid`. */
+export async function findModelPath(home: Home, id: string): Promise<string> {
+  const models = await readModels(home)
+  const path = models.get(id)
+  if (path !== undefined) return path
+  const known = [...models.keys()].join(', ')
+  throw Hal0Error.of(
+    'model.not_found',
+    `no model "${id}" in ${modelsFilePath(home)}${known === '' ? ' (it lists none)' : ` (known: ${known})`}`,
+    { param: 'model.default', details: { model: id } },
+  )
+}
+
+/**
+ * Adds a row, or does nothing when the id has that path already. The rest of a hand-written file stays as it is.
+ * Errors: `model.exists` (the id names another file), `config.invalid`.
+ */
+export async function registerModel(home: Home, id: string, path: string): Promise<void> {
+  const existing = (await readModels(home)).get(id)
+  if (existing === path) return
+  if (existing !== undefined) {
+    throw Hal0Error.of('model.exists', `model "${id}" is registered as ${existing}`, { details: { model: id } })
+  }
+  const file = modelsFilePath(home)
+  const before = await readFile(file, 'utf8').catch(() => '')
+  const text = `${before === '' ? '' : `${before.trimEnd()}\n\n`}${stringify({ models: { [id]: { path } } })}`
+  const parsed = parseToml(file, text, modelsFileSchema)
+  if (!parsed.ok) throw configError(parsed.error)
+  await writeFileWhole(file, text)
+}

@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises'
+import { parse, TomlError } from 'smol-toml'
+import { z } from 'zod'
+import { messageOf } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import type { ConfigMistake } from './mistake.ts'
+import { selectNearestKey } from './rules/nearest-key.ts'
+
+export type ReadOutcome<T> = Result<T, readonly ConfigMistake[]> | 'absent'
+
+/** Reads and validates one TOML file; every mistake in it is reported at once. */
+export async function readTomlFile<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+): Promise<ReadOutcome<z.output<Schema>>> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (cause) {
+    if (isNotFound(cause)) return 'absent'
+    return err([{ file: path, keyPath: '', expected: `a readable file (${messageOf(cause)})` }])
+  }
+  return parseToml(path, text, schema)
+}
+
+/** As `readTomlFile`, on text that is already there. */
+export function parseToml<Schema extends z.ZodType>(
+  path: string,
+  text: string,
+  schema: Schema,
+): Result<z.output<Schema>, readonly ConfigMistake[]> {
+  let raw: unknown
+  try {
+    raw = parse(text)
+  } catch (cause) {
+    const place = cause instanceof TomlError ? `line ${cause.line}, column ${cause.column}` : ''
+    const reason =
+      messageOf(cause)
+        .split('\n')[0]
+        ?.replace(/^Invalid TOML document: /, '') ?? ''
+    return err([{ file: path, keyPath: place, expected: `valid TOML (${reason})` }])
+  }
+  const parsed = schema.safeParse(raw)
+  if (parsed.success) return ok(parsed.data)
+  return err(parsed.error.issues.flatMap((issue) => mistakesOf(path, issue, schema)))
+}
+
+function mistakesOf(file: string, issue: z.core.$ZodIssue, schema: z.ZodType): ConfigMistake[] {
+  const at = issue.path.map(String)
+  if (issue.code !== 'unrecognized_keys') return [{ file, keyPath: at.join('.'), expected: issue.message }]
+  return issue.keys.map((key) => {
+    const known = knownKeys(schema, at)
+    const nearest = selectNearestKey(key, known)
+    const hint = nearest === undefined ? `known are ${known.join(', ')}` : `did you mean ${nearest}?`
+    return { file, keyPath: [...at, key].join('.'), expected: `unknown key; ${hint}` }
+  })
+}
+
+/** The keys that the schema knows at `path`. */
+function knownKeys(schema: z.ZodType, path: readonly string[]): string[] {
+  let node: unknown = schema
+  for (const step of path)
+    node = unwrap(node) instanceof z.ZodObject ? childOf(unwrap(node), step) : valueOf(unwrap(node))
+  const target = unwrap(node)
+  return target instanceof z.ZodObject ? Object.keys(target.shape) : []
+}
+
+function childOf(node: unknown, key: string): unknown {
+  return node instanceof z.ZodObject ? node.shape[key] : undefined
+}
+
+function valueOf(node: unknown): unknown {
+  return node instanceof z.ZodRecord ? node.valueType : undefined
+}
+
+/** Through defaults and optionals to the type itself. */
+function unwrap(node: unknown): unknown {
+  let inner = node
+  while (inner instanceof z.ZodDefault || inner instanceof z.ZodOptional || inner instanceof z.ZodPrefault) {
+    inner = inner.unwrap()
+  }
+  return inner
+}
+
+/** Is this the error of a file that does not exist? */
+export function isNotFound(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')
+}

@@ -1,0 +1,44 @@
+import type { LaunchPlan, PlannedFlag } from '../../contract/launch-plan.ts'
+
+/** Everything the llama-server dialect's command is made of today. */
+export interface LaunchInput {
+  readonly slot: string
+  readonly command: readonly [string, ...string[]]
+  readonly port: number
+  /** Absolute path of the (first) model file. */
+  readonly modelPath: string
+  readonly ctxTokens: number
+  /** −1 = the engine's own choice, which is all layers where a GPU is present. */
+  readonly nGpuLayers: number
+  /** 0 = the engine's own choice. */
+  readonly threads: number
+  readonly keyEnv: string | undefined
+  /** `[server] env` of the slot file. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/**
+ * What is the launch of this slot? The base layer, then the slot layer; each flag says where it came from. Nothing passes
+ * through a shell. Source: SPEC 9.
+ */
+export function assemblePlan(input: LaunchInput): LaunchPlan {
+  const base: PlannedFlag[] = [
+    { flag: '--host', value: '127.0.0.1', layer: 'base' },
+    { flag: '--port', value: String(input.port), layer: 'base' },
+    { flag: '--model', value: input.modelPath, layer: 'base' },
+    { flag: '--alias', value: input.slot, layer: 'base' },
+    { flag: '--ctx-size', value: String(input.ctxTokens), layer: 'base' },
+  ]
+  const slot: PlannedFlag[] = []
+  if (input.nGpuLayers >= 0) slot.push({ flag: '-ngl', value: String(input.nGpuLayers), layer: 'slot' })
+  if (input.threads > 0) slot.push({ flag: '--threads', value: String(input.threads), layer: 'slot' })
+  slot.push({ flag: '--metrics', layer: 'slot' })
+  return {
+    slot: input.slot,
+    command: input.command,
+    flags: [...base, ...slot],
+    env: input.env,
+    port: input.port,
+    ...(input.keyEnv === undefined ? {} : { keyEnv: input.keyEnv }),
+  }
+}
