@@ -83,24 +83,28 @@ describe('slot files', () => {
   })
 
   it.each([
-    ['another name than the file', 'name = "other"\n', 'name: expected "agent"'],
+    ['another name than the file', 'name = "other"', 'config.invalid', 'name: expected "agent"'],
+    ['a port that cannot be', 'name = "agent"\nport = 70000', 'config.invalid', 'port: '],
     [
-      'a variable that llama.cpp reads as an option',
-      'name = "agent"\n[server.env]\nLLAMA_ARG_PORT = "1"\n',
-      'LLAMA_ARG_PORT',
-    ],
-    ['the loader', 'name = "agent"\n[server.env]\nLD_PRELOAD = "/x.so"\n', 'server.env.LD_PRELOAD'],
-    ['the engine key', 'name = "agent"\n[server.env]\nLLAMA_API_KEY = "k"\n', 'LLAMA_API_KEY'],
-    [
-      'a mistyped key in a table',
-      'name = "agent"\n[model]\ndefualt = "m"\n',
+      'a mistyped key',
+      'name = "agent"\n[model]\ndefualt = "m"',
+      'config.invalid',
       'model.defualt: unknown key; did you mean default?',
     ],
-  ])('refuses %s', async (_name, text, part) => {
+    [
+      'a variable read as an option',
+      'name = "agent"\n[server.env]\nLLAMA_ARG_PORT = "1"',
+      'slot.llama_env_denied',
+      'LLAMA_ARG_PORT',
+    ],
+    ['the loader', 'name = "agent"\n[server.env]\nLD_PRELOAD = "/x.so"', 'slot.llama_env_denied', 'LD_PRELOAD'],
+    ['the engine key', 'name = "agent"\n[server.env]\nLLAMA_API_KEY = "k"', 'slot.llama_env_denied', 'LLAMA_API_KEY'],
+  ])('refuses %s, from disk and from a writer alike', async (_name, text, code, part) => {
     await writeFile(slotFilePath(home, 'agent'), text)
-    const error = await failure(readSlotFile(home, 'agent'))
-    expect(error.code).toBe('config.invalid')
-    expect(error.message).toContain(part)
+    const read = await failure(readSlotFile(home, 'agent'))
+    expect([read.code, read.message]).toEqual([code, expect.stringContaining(part)])
+    expect(await failure(writeSlotFile(home, 'agent', `${text}\n`))).toMatchObject({ code })
+    expect(await readFile(slotFilePath(home, 'agent'), 'utf8')).toBe(text)
   })
 
   it('lists names and passes over what editors leave behind', async () => {
