@@ -8,7 +8,7 @@ export const errorBodySchema = z.object({
     type: z.string(),
     param: z.string().nullable(),
     code: z.string(),
-    /** Always has `remedy`; the rest depends on the code. */
+    /** Always has `remedy` (the registry's, or a more exact one of the error itself); the rest depends on the code. */
     details: z.record(z.string(), z.unknown()),
   }),
 })
@@ -23,8 +23,8 @@ export function errorBody(error: Hal0Error): ErrorBody {
       param: error.param ?? null,
       code: error.code,
       details: {
-        ...error.details,
         remedy: error.entry.remedy,
+        ...error.details,
         ...(error.retryAfterS === undefined ? {} : { retry_after_s: error.retryAfterS }),
       },
     },

@@ -1,0 +1,377 @@
+import { describe, expect, it } from 'vitest'
+import { type ActorHarness, openActor } from '../../test/support/actor-harness.ts'
+
+/** Loads with the fake runtime and a prober that says what the test wants. */
+async function ready(options: Parameters<typeof openActor>[0] = {}): Promise<ActorHarness> {
+  const slot = openActor(options)
+  const loaded = slot.load()
+  await slot.settle()
+  slot.say({ kind: 'ready', parallel: options.parallel ?? 2 })
+  await slot.settle()
+  await loaded
+  return slot
+}
+
+describe('loading', () => {
+  it('goes offline → starting → warming → ready and records the phases', async () => {
+    const slot = await ready()
+    expect(slot.states()).toEqual(['starting', 'warming', 'ready'])
+    expect(slot.row()).toMatchObject({ state: 'ready', parallel: 2, failure: null })
+    expect(Object.keys(slot.row().phases ?? {})).toEqual(['spawn', 'warm'])
+  })
+
+  it('spawns once for fifty requests and two loads, and answers all', async () => {
+    const slot = openActor({})
+    const leases = Array.from({ length: 50 }, () => slot.acquire())
+    const loads = [slot.load(), slot.load()]
+    await slot.settle()
+    slot.say({ kind: 'ready', parallel: 50 })
+    expect(new Set((await Promise.all(leases)).map((lease) => lease.attemptId)).size).toBe(1)
+    await Promise.all(loads)
+    expect(slot.engines()).toHaveLength(1)
+  })
+
+  it('is a no-op when it serves already', async () => {
+    const slot = await ready()
+    await expect(slot.load()).resolves.toMatchObject({ state: 'ready' })
+    expect(slot.engines()).toHaveLength(1)
+  })
+
+  it('gives a waiter slot.loading with Retry-After when its wait is over, and goes on loading for the others', async () => {
+    const slot = openActor({})
+    const short = slot.acquire({ waitMs: 1_000 })
+    const long = slot.acquire({ waitMs: 60_000 })
+    await slot.clock.advance(1_000)
+    await expect(short).rejects.toMatchObject({ code: 'slot.loading', retryAfterS: expect.any(Number) })
+    slot.say({ kind: 'ready', parallel: 1 })
+    await slot.settle()
+    expect((await long).slot).toBe('s')
+  })
+
+  it('a waiter that leaves cancels nobody else’s load', async () => {
+    const slot = openActor({})
+    const leaving = new AbortController()
+    const gone = slot.acquire({ signal: leaving.signal })
+    const stays = slot.acquire()
+    await slot.settle()
+    leaving.abort(new Error('left'))
+    await expect(gone).rejects.toThrow('left')
+    slot.say({ kind: 'ready', parallel: 1 })
+    await slot.settle()
+    expect((await stays).slot).toBe('s')
+    expect(slot.row()).toMatchObject({ in_flight: 1, queued: 0 })
+  })
+
+  it('fails all who wait with the decisive line when the engine exits, and leaves nothing behind', async () => {
+    const slot = openActor({ knobs: { leavesGrandchild: true } })
+    const [request, person] = [slot.acquire(), slot.load()]
+    await slot.settle()
+    slot.engine().exit({ code: 3 })
+    await slot.settle()
+    await expect(request).rejects.toMatchObject({
+      code: 'slot.spawn_failed',
+      message: expect.stringContaining('code 3'),
+    })
+    await expect(person).rejects.toMatchObject({ details: { line: 'decisive' } })
+    await slot.clock.advance(2_000)
+    expect(slot.row()).toMatchObject({ state: 'error', failure: { code: 'slot.spawn_failed', line: 'decisive' } })
+    expect(slot.engine().isAlive).toBe(false)
+  })
+
+  it('says what is wrong when nothing can be spawned, and may be loaded again', async () => {
+    const slot = openActor({})
+    slot.failNextStart('no such program')
+    await expect(slot.load()).rejects.toMatchObject({ code: 'slot.spawn_failed' })
+    expect(slot.row().state).toBe('error')
+    const again = slot.load()
+    await slot.settle()
+    slot.say({ kind: 'ready', parallel: 1 })
+    await expect(again).resolves.toMatchObject({ state: 'ready', failure: null })
+  })
+
+  it('stays warming without a verdict, loads once more at the limit, and fails the second time', async () => {
+    const slot = openActor({})
+    const person = slot.load()
+    await slot.clock.advance(180_000)
+    expect(slot.row()).toMatchObject({ state: 'warming', message: 'no answer yet; still warming' })
+    await slot.clock.advance(720_000)
+    expect(slot.engines()).toHaveLength(2)
+    expect(slot.engines()[0]?.isAlive).toBe(false)
+    await slot.clock.advance(900_000)
+    await expect(person).rejects.toMatchObject({ code: 'slot.health_failed' })
+    await slot.clock.advance(30_000)
+    expect(slot.row()).toMatchObject({ state: 'error', failure: { code: 'slot.health_failed' } })
+    expect(slot.engines().map((engine) => engine.isAlive)).toEqual([false, false])
+    expect(slot.clock.pendingTimers).toBe(0)
+  })
+
+  it('refuses a stranger on its port and stops its own engine', async () => {
+    const slot = openActor({})
+    const person = slot.load()
+    await slot.settle()
+    slot.say({ kind: 'stranger', reason: 'it answers without the key' })
+    await expect(person).rejects.toMatchObject({ code: 'slot.spawn_failed', message: expect.stringContaining('port') })
+    await slot.settle()
+    expect(slot.engine().isAlive).toBe(false)
+    expect(slot.row().state).toBe('error')
+  })
+
+  it('without a model it is idle, not dispatchable, and becomes ready when the list fills', async () => {
+    const slot = openActor({})
+    const waiting = slot.acquire()
+    await slot.settle()
+    slot.say({ kind: 'no_model' })
+    await expect(waiting).rejects.toMatchObject({ code: 'slot.not_ready', message: expect.stringContaining('m') })
+    expect(slot.row().state).toBe('idle')
+    await expect(slot.acquire()).rejects.toMatchObject({ code: 'slot.not_ready' })
+    await slot.clock.advance(1_000)
+    slot.say({ kind: 'ready', parallel: 1 })
+    await slot.clock.advance(1_000)
+    expect((await slot.acquire()).slot).toBe('s')
+    expect(slot.engines()).toHaveLength(1)
+  })
+})
+
+describe('leases', () => {
+  it('queues in order beyond the engine’s places, and a place that comes free is given at once', async () => {
+    const slot = await ready({ parallel: 1 })
+    const first = await slot.acquire()
+    const order: string[] = []
+    const second = slot.acquire().then((lease) => (order.push('second'), lease))
+    const third = slot.acquire().then((lease) => (order.push('third'), lease))
+    await slot.settle()
+    expect(slot.row()).toMatchObject({ state: 'serving', in_flight: 1, queued: 2 })
+    first.release()
+    const two = await second
+    expect(order).toEqual(['second'])
+    two.release()
+    ;(await third).release()
+    expect(slot.row()).toMatchObject({ state: 'ready', in_flight: 0, queued: 0 })
+  })
+
+  it('waits for a place longer than for a load', async () => {
+    const slot = await ready({ parallel: 1 })
+    const first = await slot.acquire()
+    const second = slot.acquire({ waitMs: 1_000 })
+    await slot.clock.advance(3_600_000)
+    first.release()
+    expect((await second).slot).toBe('s')
+  })
+
+  it('takes a released lease once', async () => {
+    const slot = await ready({ parallel: 1 })
+    const [one, two] = [await slot.acquire(), slot.acquire()]
+    one.release()
+    one.release()
+    await two
+    one.release()
+    expect(slot.row()).toMatchObject({ in_flight: 1 })
+  })
+
+  it('refuses beyond the queue’s limit with Retry-After; who leaves makes room', async () => {
+    const slot = await ready({ parallel: 1, queueLimit: 1 })
+    await slot.acquire()
+    const leaving = new AbortController()
+    const queued = slot.acquire({ signal: leaving.signal })
+    await expect(slot.acquire()).rejects.toMatchObject({ code: 'dispatch.queue_full', retryAfterS: 1 })
+    leaving.abort(new Error('left'))
+    await expect(queued).rejects.toThrow('left')
+    void slot.acquire()
+    expect(slot.row().queued).toBe(1)
+  })
+
+  it('revokes them when the engine dies, and loads again for those that only waited for a place', async () => {
+    const slot = await ready({ parallel: 1 })
+    const lease = await slot.acquire()
+    const queued = slot.acquire()
+    await slot.clock.advance(300)
+    slot.engine().exit({ signal: 'SIGSEGV' })
+    await slot.settle()
+    expect(lease.revoked.aborted).toBe(true)
+    expect(lease.revoked.reason).toMatchObject({ code: 'dispatch.upstream_unavailable' })
+    lease.release()
+    await slot.clock.advance(10)
+    slot.say({ kind: 'ready', parallel: 1 })
+    expect((await queued).attemptId).not.toBe(lease.attemptId)
+    await slot.clock.advance(300)
+    expect(slot.states()).toEqual([
+      'starting',
+      'warming',
+      'ready',
+      'serving',
+      'error',
+      'starting',
+      'warming',
+      'ready',
+      'serving',
+    ])
+  })
+})
+
+describe('serving and ready', () => {
+  it('are told at once when they last, and once for a burst', async () => {
+    const slot = await ready({ parallel: 1 })
+    for (let i = 0; i < 1_000; i++) (await slot.acquire()).release()
+    expect(slot.states()).toEqual(['starting', 'warming', 'ready'])
+    const lease = await slot.acquire()
+    expect(slot.row().state).toBe('serving')
+    await slot.clock.advance(250)
+    expect(slot.states()).toEqual(['starting', 'warming', 'ready', 'serving'])
+    lease.release()
+    await slot.clock.advance(250)
+    expect(slot.states()).toEqual(['starting', 'warming', 'ready', 'serving', 'ready'])
+    expect(slot.clock.pendingTimers).toBe(0)
+  })
+})
+
+describe('unloading', () => {
+  it('is immediate without leases', async () => {
+    const slot = await ready()
+    await expect(slot.unload()).resolves.toMatchObject({ state: 'offline', pid: null })
+    expect(slot.states().slice(-2)).toEqual(['unloading', 'offline'])
+    expect(slot.engine().stops).toEqual([20_000])
+    expect(slot.gone).toHaveLength(1)
+  })
+
+  it('lets leases end first, gives no new ones, and passes through ready', async () => {
+    const slot = await ready({ parallel: 4 })
+    const lease = await slot.acquire()
+    const unloaded = slot.unload(30_000)
+    const late = slot.acquire()
+    await slot.clock.advance(29_999)
+    expect(slot.row()).toMatchObject({ state: 'serving', in_flight: 1, queued: 1 })
+    expect(lease.revoked.aborted).toBe(false)
+    lease.release()
+    await expect(unloaded).resolves.toMatchObject({ state: expect.stringMatching(/offline|starting/) })
+    expect(slot.states().slice(0, 8)).toEqual([
+      'starting',
+      'warming',
+      'ready',
+      'serving',
+      'ready',
+      'unloading',
+      'offline',
+      'starting',
+    ])
+    await slot.settle()
+    slot.say({ kind: 'ready', parallel: 1 })
+    expect((await late).attemptId).not.toBe(lease.attemptId)
+  })
+
+  it('revokes what is left at the deadline', async () => {
+    const slot = await ready()
+    const lease = await slot.acquire()
+    const unloaded = slot.unload(1_000)
+    await slot.clock.advance(1_000)
+    expect(lease.revoked.reason).toMatchObject({ code: 'slot.unloading', retryAfterS: expect.any(Number) })
+    await expect(unloaded).resolves.toMatchObject({ state: 'offline' })
+  })
+
+  it('cuts at once with drain 0, also when a patient unload came before', async () => {
+    const slot = await ready()
+    const lease = await slot.acquire()
+    const patient = slot.unload(30_000)
+    await slot.unload(0)
+    expect(lease.revoked.aborted).toBe(true)
+    await expect(patient).resolves.toMatchObject({ state: 'offline' })
+    expect(slot.clock.pendingTimers).toBe(0)
+  })
+
+  it('answers terminate_timeout after 30 s while the stop goes on to offline', async () => {
+    const slot = await ready({ knobs: { ignoresTerm: true }, stopGraceMs: 40_000 })
+    const unloaded = slot.unload()
+    await slot.clock.advance(30_000)
+    await expect(unloaded).rejects.toMatchObject({ code: 'slot.terminate_timeout' })
+    expect(slot.row().state).toBe('unloading')
+    await slot.clock.advance(10_000)
+    expect(slot.row().state).toBe('offline')
+  })
+
+  it('of a loading slot keeps its state until the process is gone, and tells those who wait', async () => {
+    const slot = openActor({ knobs: { termDelayMs: 500 } })
+    const person = slot.load()
+    await slot.settle()
+    const unloaded = slot.unload()
+    await expect(person).rejects.toMatchObject({ code: 'slot.unloading' })
+    expect(slot.row()).toMatchObject({ state: 'warming', message: 'stopping before it was ready' })
+    await slot.clock.advance(500)
+    await expect(unloaded).resolves.toMatchObject({ state: 'offline' })
+    expect(slot.engine().isAlive).toBe(false)
+  })
+
+  it('fifty intended stops are no crash', async () => {
+    const slot = openActor({})
+    for (let i = 0; i < 50; i++) {
+      const loaded = slot.load()
+      await slot.settle()
+      slot.say({ kind: 'ready', parallel: 1 })
+      await loaded
+      await slot.unload()
+    }
+    expect(slot.states()).not.toContain('error')
+    expect(slot.engines().filter((engine) => engine.isAlive)).toEqual([])
+    expect(slot.clock.pendingTimers).toBe(0)
+  })
+})
+
+describe('restart', () => {
+  it('never starts before the predecessor is dead', async () => {
+    const slot = await ready({ knobs: { termDelayMs: 3_000 } })
+    const restarted = slot.restart()
+    await slot.clock.advance(2_999)
+    expect(slot.engines()).toHaveLength(1)
+    await slot.clock.advance(1)
+    expect(slot.engines()).toHaveLength(2)
+    slot.say({ kind: 'ready', parallel: 1 })
+    await expect(restarted).resolves.toMatchObject({ state: 'ready', phases: { stop: 3_000 } })
+  })
+
+  it('works from error', async () => {
+    const slot = openActor({})
+    slot.failNextStart('broken')
+    await expect(slot.load()).rejects.toThrow()
+    const restarted = slot.restart()
+    await slot.settle()
+    slot.say({ kind: 'ready', parallel: 1 })
+    await expect(restarted).resolves.toMatchObject({ state: 'ready' })
+  })
+
+  it('an unload that comes after it wins', async () => {
+    const slot = await ready({ knobs: { termDelayMs: 1_000 } })
+    const restarted = slot.restart()
+    const unloaded = slot.unload()
+    await expect(restarted).rejects.toMatchObject({ code: 'slot.unloading' })
+    await slot.clock.advance(1_000)
+    await expect(unloaded).resolves.toMatchObject({ state: 'offline' })
+    expect(slot.engines()).toHaveLength(1)
+  })
+})
+
+describe('closing', () => {
+  it('stops the engine and refuses what comes', async () => {
+    const slot = await ready()
+    await slot.close({ drainMs: 0, keepEngine: false })
+    await expect(slot.acquire()).rejects.toMatchObject({ code: 'slot.unloading' })
+    await expect(slot.load()).rejects.toMatchObject({ code: 'slot.unloading' })
+    expect(slot.engine().isAlive).toBe(false)
+    expect(slot.clock.pendingTimers).toBe(0)
+  })
+
+  it('keeps the engine when asked to', async () => {
+    const slot = await ready()
+    await slot.close({ drainMs: 0, keepEngine: true })
+    expect(slot.engine().isAlive).toBe(true)
+    expect(slot.row().state).toBe('ready')
+  })
+
+  it('lets streams end, and a second close cuts them', async () => {
+    const slot = await ready()
+    const lease = await slot.acquire()
+    const patient = slot.close({ drainMs: 30_000, keepEngine: false })
+    await slot.clock.advance(1_000)
+    expect(lease.revoked.aborted).toBe(false)
+    await slot.close({ drainMs: 0, keepEngine: false })
+    expect(lease.revoked.aborted).toBe(true)
+    await patient
+  })
+})

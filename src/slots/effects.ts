@@ -1,0 +1,32 @@
+import type { SlotFailure } from '../contract/slot-state.ts'
+import { type Home, slotLogPath } from '../files/home.ts'
+import type { RunnerRegistry } from '../runners/registry.ts'
+import type { ProbeSpec } from '../runners/runner.ts'
+import type { ExitFacts } from '../runtimes/runtime.ts'
+import { drawEngineKey } from './engine-key.ts'
+import { type EndedDuring, explainExit } from './explain-exit.ts'
+import type { PortPool } from './port-pool.ts'
+import { createProber, type Prober } from './probe.ts'
+import { type Binding, resolveBinding } from './resolve-binding.ts'
+import type { StartedEngine } from './started-engine.ts'
+
+/** What an actor needs of the world besides time and processes; tests replace it whole. */
+export interface SlotEffects {
+  /** Errors: as `resolveBinding`. */
+  resolve(slot: string, previousPort: number | null): Promise<Binding>
+  drawKey(slot: string): Promise<string>
+  openProber(origin: string, spec: ProbeSpec, engineKey: string | undefined): Prober
+  logPath(slot: string): string
+  /** Never rejects. */
+  explain(engine: StartedEngine, facts: ExitFacts, during: EndedDuring): Promise<SlotFailure>
+}
+
+export function createSlotEffects(home: Home, runners: RunnerRegistry, ports: PortPool): SlotEffects {
+  return {
+    resolve: (slot, previousPort) => resolveBinding({ home, runners, ports }, slot, previousPort),
+    drawKey: (slot) => drawEngineKey(home, slot),
+    openProber: createProber,
+    logPath: (slot) => slotLogPath(home, slot),
+    explain: explainExit,
+  }
+}

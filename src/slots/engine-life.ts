@@ -1,0 +1,334 @@
+import { randomUUID } from 'node:crypto'
+import type { SlotConfig } from '../config/slot-file.ts'
+import type { LoadPhases } from '../contract/slot-row.ts'
+import type { SlotFailure } from '../contract/slot-state.ts'
+import type { Publisher } from '../events/bus.ts'
+import { Hal0Error } from '../kernel/errors.ts'
+import type { Log } from '../kernel/log.ts'
+import { assertNever } from '../kernel/result.ts'
+import type { EngineProcess } from '../runtimes/runtime.ts'
+import type { EngineMessage, EngineMessageOf } from './actor-messages.ts'
+import { describeExit } from './explain-exit.ts'
+import { type AttemptDeps, beginAttempt } from './load-attempt.ts'
+import type { Phase, PhaseOf, Try } from './phase.ts'
+import type { ProbeVerdict } from './probe.ts'
+import { LEFTOVER_GRACE_MS, type SlotSettings } from './settings.ts'
+import {
+  failureOf,
+  loadFailedError,
+  noModelServedError,
+  strangerError,
+  terminateTimeoutError,
+} from './slot-failures.ts'
+import type { StateBoard } from './state-board.ts'
+
+export interface LifeDeps extends AttemptDeps {
+  readonly bus: Publisher
+  readonly log: Log
+  readonly settings: SlotSettings
+}
+
+/** What the life of the engine means for those who wait for it. Called while a message is handled, never later. */
+export interface LifeListener {
+  /** It can serve. */
+  onReady(): void
+  /** This load will serve nobody. */
+  onLoadFailed(error: Hal0Error): void
+  /** It died while it was up: leases are worthless. */
+  onCrashed(exit: string): void
+  /** Its connections are of no more use (crash, or a stop has begun). */
+  onEngineGone(attemptId: string): void
+  /** It should be dead by now; the stop goes on. */
+  onStopOverdue(error: Hal0Error): void
+  /** Nothing of it is alive. `again`: the same load is to be begun once more. */
+  onDown(again: Try | undefined): void
+}
+
+/** Before any load was measured: what a waiter is told to wait. */
+const FIRST_LOAD_GUESS_MS = 5_000
+
+/**
+ * The process of one slot: load, up, end. Belongs to the slot's actor, which alone calls it, one message at a time.
+ * Source: SPEC 5.
+ */
+export class EngineLife {
+  readonly #name: string
+  readonly #board: StateBoard
+  readonly #deps: LifeDeps
+  readonly #listener: LifeListener
+  readonly #post: (message: EngineMessage) => void
+  #phase: Phase = { kind: 'down' }
+  #config: SlotConfig | undefined
+  #lastPhases: LoadPhases | undefined
+  #lastLoadMs = FIRST_LOAD_GUESS_MS
+  #stopTookMs: number | undefined
+  #again: Try | undefined
+
+  constructor(
+    slot: { readonly name: string; readonly config: SlotConfig | undefined; readonly board: StateBoard },
+    deps: LifeDeps,
+    listener: LifeListener,
+    post: (message: EngineMessage) => void,
+  ) {
+    this.#name = slot.name
+    this.#config = slot.config
+    this.#board = slot.board
+    this.#deps = deps
+    this.#listener = listener
+    this.#post = post
+  }
+
+  get phase(): Phase {
+    return this.#phase
+  }
+
+  /** As last read: at start, then at each load. */
+  get config(): SlotConfig | undefined {
+    return this.#config
+  }
+
+  get lastPhases(): LoadPhases | undefined {
+    return this.#lastPhases
+  }
+
+  /** What a running load may still take, by the last one; may be negative. */
+  get remainingLoadMs(): number {
+    const begunMs = this.#phase.kind === 'loading' ? this.#phase.begunMs : this.#deps.clock.monotonicMs()
+    return this.#lastLoadMs - (this.#deps.clock.monotonicMs() - begunMs)
+  }
+
+  /** Only while down. */
+  begin(nth: Try): void {
+    const { clock, settings } = this.#deps
+    const attemptId = randomUUID()
+    this.#board.apply('start_begun', { message: '', extra: { attempt_id: attemptId } })
+    this.#again = undefined
+    const previousPort = this.#board.record.port
+    this.#phase = {
+      kind: 'loading',
+      attempt: beginAttempt(this.#deps, { slot: this.#name, attemptId, previousPort }, this.#post),
+      nth,
+      begunMs: clock.monotonicMs(),
+      took: this.#stopTookMs === undefined ? {} : { stop: this.#stopTookMs },
+      engine: undefined,
+      timers: [
+        clock.setTimer(settings.loadVerdictMs, () => this.#post({ type: 'verdict_due', attemptId })),
+        clock.setTimer(settings.loadLimitMs, () => this.#post({ type: 'limit_due', attemptId })),
+      ],
+    }
+    this.#stopTookMs = undefined
+    this.#deps.log.info({ slot: this.#name, attempt: attemptId, nth }, 'loading')
+  }
+
+  /** Ends what loads or is up; the leases are the caller's concern, before. Does nothing while down or stopping. */
+  stop(): void {
+    const phase = this.#phase
+    if (phase.kind === 'loading') {
+      this.#board.refresh({ message: 'stopping before it was ready' })
+      return this.#stopLoad(phase)
+    }
+    if (phase.kind !== 'up') return
+    phase.attempt.cancel()
+    this.#board.apply('stop_begun', { message: '' })
+    this.#enterStopping(phase.attempt.id)
+    this.#endProcess(phase.attempt.id, Promise.resolve(phase.engine.process))
+  }
+
+  /** Lets go of an engine that is up: it stays alive without us. */
+  leave(): void {
+    if (this.#phase.kind !== 'up') return
+    this.#phase.attempt.cancel()
+    this.#phase = { kind: 'down' }
+  }
+
+  /** Messages of a superseded attempt have nothing to say any more. */
+  handle(message: EngineMessage): void {
+    if (message.attemptId !== this.#attemptId()) return
+    switch (message.type) {
+      case 'planned':
+        this.#config = message.binding.config
+        return this.#board.refresh({ model_id: message.binding.modelId, port: message.binding.plan.port })
+      case 'spawned':
+        return this.#spawned(message)
+      case 'probed':
+        return this.#probed(message)
+      case 'attempt_failed':
+        return this.#attemptFailed(message.error)
+      case 'exited':
+        return this.#exited(message)
+      case 'explained':
+        return this.#explained(message)
+      case 'stopped':
+        return this.#stopped()
+      case 'verdict_due':
+        return this.#board.refresh({ message: 'no answer yet; still warming' })
+      case 'limit_due':
+        return this.#limitDue()
+      case 'stop_due':
+        return this.#listener.onStopOverdue(terminateTimeoutError(this.#name, this.#deps.settings.stopWaitMs))
+      default:
+        assertNever(message)
+    }
+  }
+
+  #spawned({ engine, attemptId, spawnMs }: EngineMessageOf<'spawned'>): void {
+    if (this.#phase.kind !== 'loading') return
+    this.#phase.engine = engine
+    this.#phase.took.spawn = Math.round(spawnMs)
+    void engine.process.exited.then((facts) => this.#post({ type: 'exited', attemptId, facts }))
+    const extra = { attempt_id: attemptId, process: engine.process.ref }
+    this.#board.apply('process_started', { message: 'the engine reads the model', extra })
+  }
+
+  #probed({ verdict, warmMs }: EngineMessageOf<'probed'>): void {
+    const phase = this.#phase
+    if (phase.kind === 'up') {
+      if (verdict.kind !== 'ready' || phase.hasModel) return
+      phase.hasModel = true
+      phase.parallel = verdict.parallel
+      return this.#becameReady()
+    }
+    if (phase.kind !== 'loading' || phase.engine === undefined) return
+    if (verdict.kind === 'stranger') {
+      const error = strangerError(this.#name, phase.engine.binding.plan.port, verdict.reason)
+      this.#failLoad(failureOf(error, this.#deps.clock.nowMs()))
+      return this.#stopLoad(phase)
+    }
+    if (verdict.kind === 'ready' || verdict.kind === 'no_model') this.#cameUp(phase, verdict, warmMs)
+  }
+
+  #cameUp(phase: PhaseOf<'loading'>, verdict: ProbeVerdict, warmMs: number): void {
+    if (phase.engine === undefined) return
+    for (const cancel of phase.timers) cancel()
+    phase.took.warm = Math.round(warmMs)
+    this.#lastPhases = phase.took
+    this.#lastLoadMs = this.#deps.clock.monotonicMs() - phase.begunMs
+    const { attempt, engine } = phase
+    const hasModel = verdict.kind === 'ready'
+    this.#phase = { kind: 'up', attempt, engine, hasModel, parallel: hasModel ? verdict.parallel : null }
+    if (hasModel) return this.#becameReady()
+    this.#board.apply('no_model_listed', {
+      message: 'the engine lists no model',
+      extra: { ...this.#board.record.extra, idle_reason: 'no_model' },
+    })
+    this.#listener.onLoadFailed(noModelServedError(this.#name, this.#board.record.model_id))
+  }
+
+  #becameReady(): void {
+    const { failure: _cured, idle_reason: _over, ...extra } = this.#board.record.extra
+    this.#board.apply('became_ready', { message: '', extra })
+    this.#deps.log.info({ slot: this.#name, phases: this.#lastPhases }, 'ready')
+    this.#listener.onReady()
+  }
+
+  /** Nothing was started: there is nothing to stop either. */
+  #attemptFailed(error: Hal0Error): void {
+    if (this.#phase.kind !== 'loading') return
+    for (const cancel of this.#phase.timers) cancel()
+    this.#phase = { kind: 'down' }
+    const failure = failureOf(error, this.#deps.clock.nowMs())
+    this.#board.apply('load_failed', { message: failure.message, extra: { failure } })
+    this.#announce('slot.load_failed', failure)
+    this.#listener.onLoadFailed(error)
+  }
+
+  #limitDue(): void {
+    const phase = this.#phase
+    if (phase.kind !== 'loading') return
+    const waitedS = Math.round(this.#deps.settings.loadLimitMs / 1000)
+    if (phase.nth === 1) {
+      this.#again = 2
+      const message = `not ready after ${waitedS} s; loading once more`
+      this.#board.refresh({ message })
+      this.#deps.log.warn({ slot: this.#name, attempt: phase.attempt.id }, message)
+    } else {
+      const error = Hal0Error.of('slot.health_failed', `the engine did not become ready in ${waitedS} s, twice`)
+      this.#failLoad(failureOf(error, this.#deps.clock.nowMs()))
+    }
+    this.#stopLoad(phase)
+  }
+
+  /** The load has failed; its process is ended by whoever calls this. */
+  #failLoad(failure: SlotFailure): void {
+    this.#board.apply('load_failed', { message: failure.message, extra: { ...this.#board.record.extra, failure } })
+    this.#announce('slot.load_failed', failure)
+    this.#listener.onLoadFailed(loadFailedError(this.#name, failure))
+  }
+
+  /** The main process is gone although nobody asked. The state says so at once; why, as soon as the log has been read. */
+  #exited({ facts, attemptId }: EngineMessageOf<'exited'>): void {
+    const phase = this.#phase
+    if ((phase.kind !== 'loading' && phase.kind !== 'up') || phase.engine === undefined) return
+    const { engine } = phase
+    const exit = describeExit(facts)
+    const wasUp = phase.kind === 'up'
+    phase.attempt.cancel()
+    if (phase.kind === 'loading') for (const cancel of phase.timers) cancel()
+    this.#board.apply('process_died', { message: `the engine ${exit}`, extra: { attempt_id: attemptId } })
+    if (wasUp) this.#listener.onCrashed(exit)
+    this.#enterStopping(attemptId)
+    void this.#deps.effects.explain(engine, facts, wasUp ? 'up' : 'loading').then(async (failure) => {
+      this.#post({ type: 'explained', attemptId, failure, wasUp })
+      await engine.process.stop({ graceMs: LEFTOVER_GRACE_MS })
+      this.#post({ type: 'stopped', attemptId })
+    })
+  }
+
+  /** Requests that only waited for a place go on with the next load; those that waited for this load get their answer here. */
+  #explained({ failure, wasUp }: EngineMessageOf<'explained'>): void {
+    this.#board.refresh({ message: failure.message, extra: { ...this.#board.record.extra, failure } })
+    this.#announce(wasUp ? 'slot.crashed' : 'slot.load_failed', failure)
+    if (!wasUp) this.#listener.onLoadFailed(loadFailedError(this.#name, failure))
+  }
+
+  #stopLoad(phase: PhaseOf<'loading'>): void {
+    for (const cancel of phase.timers) cancel()
+    phase.attempt.cancel()
+    this.#enterStopping(phase.attempt.id)
+    this.#endProcess(phase.attempt.id, phase.attempt.spawned)
+  }
+
+  #endProcess(attemptId: string, coming: Promise<EngineProcess | undefined>): void {
+    void coming.then(async (process) => {
+      await process?.stop({ graceMs: this.#deps.settings.stopGraceMs })
+      this.#post({ type: 'stopped', attemptId })
+    })
+  }
+
+  #enterStopping(attemptId: string): void {
+    const { clock, settings } = this.#deps
+    const cancelTimer = clock.setTimer(settings.stopWaitMs, () => this.#post({ type: 'stop_due', attemptId }))
+    this.#phase = { kind: 'stopping', attemptId, begunMs: clock.monotonicMs(), cancelTimer }
+    this.#listener.onEngineGone(attemptId)
+  }
+
+  #stopped(): void {
+    if (this.#phase.kind !== 'stopping') return
+    this.#phase.cancelTimer()
+    this.#stopTookMs = Math.round(this.#deps.clock.monotonicMs() - this.#phase.begunMs)
+    this.#phase = { kind: 'down' }
+    const { failure } = this.#board.record.extra
+    if (this.#board.state === 'error') this.#board.refresh({ extra: failure === undefined ? {} : { failure } })
+    else this.#board.apply('stopped', { message: '', extra: {} })
+    this.#deps.log.info({ slot: this.#name, tookMs: this.#stopTookMs }, 'engine stopped')
+    this.#listener.onDown(this.#again)
+  }
+
+  #announce(type: 'slot.load_failed' | 'slot.crashed', failure: SlotFailure): void {
+    const { log, bus } = this.#deps
+    log.error({ slot: this.#name, code: failure.code, line: failure.line }, failure.message)
+    bus.publish({
+      type,
+      severity: 'error',
+      source: `slot:${this.#name}`,
+      message: failure.message,
+      data: { slot: this.#name, ...failure },
+    })
+  }
+
+  #attemptId(): string | undefined {
+    const phase = this.#phase
+    if (phase.kind === 'down') return undefined
+    return phase.kind === 'stopping' ? phase.attemptId : phase.attempt.id
+  }
+}

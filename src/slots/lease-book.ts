@@ -1,0 +1,99 @@
+import type { Hal0Error } from '../kernel/errors.ts'
+import type { EngineEndpoint, Lease } from './slots.ts'
+
+/** A request that waits for the slot: for a load, or for a place at the engine. */
+export interface Waiter {
+  /** Ends the wait with a lease or an error; the book calls one of them once. */
+  resolve(lease: Lease): void
+  reject(reason: unknown): void
+  readonly waitMs: number
+  /** Cancels the timer that bounds the wait for a load. */
+  stopTimer?: (() => void) | undefined
+}
+
+/** Who grants leases: the engine that is up. */
+export interface Grantor {
+  readonly slot: string
+  readonly attemptId: string
+  readonly endpoint: EngineEndpoint
+  /** Leases at once; null = the engine queues for itself. */
+  readonly parallel: number | null
+}
+
+/**
+ * The leases and the queue of one slot, first come first served. Belongs to the slot's actor; nobody else touches it.
+ * Source: SPEC 1 "lease", 11 "Queues".
+ */
+export class LeaseBook {
+  readonly #active = new Map<Lease, AbortController>()
+  readonly #waiting = new Set<Waiter>()
+  readonly #onReleased: (lease: Lease) => void
+
+  constructor(onReleased: (lease: Lease) => void) {
+    this.#onReleased = onReleased
+  }
+
+  get inFlight(): number {
+    return this.#active.size
+  }
+
+  get queued(): number {
+    return this.#waiting.size
+  }
+
+  waiters(): Iterable<Waiter> {
+    return this.#waiting
+  }
+
+  enqueue(waiter: Waiter): void {
+    this.#waiting.add(waiter)
+  }
+
+  /** False when the waiter has been answered already. */
+  withdraw(waiter: Waiter): boolean {
+    waiter.stopTimer?.()
+    return this.#waiting.delete(waiter)
+  }
+
+  /** Gives leases to waiters, oldest first, while the engine has places. Returns how many were given. */
+  grant(grantor: Grantor): number {
+    let granted = 0
+    for (const waiter of this.#waiting) {
+      if (grantor.parallel !== null && this.#active.size >= grantor.parallel) break
+      this.withdraw(waiter)
+      waiter.resolve(this.#open(grantor))
+      granted++
+    }
+    return granted
+  }
+
+  /** Ends every wait with the same reason. */
+  rejectAll(reason: Hal0Error): void {
+    for (const waiter of [...this.#waiting]) if (this.withdraw(waiter)) waiter.reject(reason)
+  }
+
+  /** Takes every lease back: the holders' signals abort, and the leases no longer count. */
+  revokeAll(reason: Hal0Error): void {
+    const revoked = [...this.#active.values()]
+    this.#active.clear()
+    for (const controller of revoked) controller.abort(reason)
+  }
+
+  /** Called by the actor for a lease whose release it was told of. False when it was revoked or released before. */
+  close(lease: Lease): boolean {
+    return this.#active.delete(lease)
+  }
+
+  #open({ slot, attemptId, endpoint }: Grantor): Lease {
+    const controller = new AbortController()
+    const lease: Lease = {
+      slot,
+      attemptId,
+      endpoint,
+      revoked: controller.signal,
+      release: () => this.#onReleased(lease),
+    }
+    this.#active.set(lease, controller)
+    return lease
+  }
+}

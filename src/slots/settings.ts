@@ -1,0 +1,33 @@
+import { MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
+
+/** Numbers of the slot lifecycle that a home can change (`[slots]` in hal0.toml). Source: SPEC 5, 11. */
+export interface SlotSettings {
+  /** Requests that may wait at one slot. */
+  readonly queueLimit: number
+  /** SIGTERM to SIGKILL. */
+  readonly stopGraceMs: number
+  /** The caller of a stop is answered `slot.terminate_timeout` after this; the stop goes on. */
+  readonly stopWaitMs: number
+  /** A load without a verdict says that it is still warming. */
+  readonly loadVerdictMs: number
+  /** A load without a verdict is stopped and begun once more; the second time it has failed. */
+  readonly loadLimitMs: number
+  /** Inclusive. */
+  readonly portRange: readonly [number, number]
+}
+
+/** Main process dead, others of its tree left: they get this long before SIGKILL. Nobody waits for their answer any more. */
+export const LEFTOVER_GRACE_MS = SECOND_MS
+
+/** Polls of a warming engine: dense at first, when small models answer within milliseconds. Source: SPEC 5 "Probe". */
+export const PROBE_FIRST_MS = 5
+export const PROBE_EARLY_MAX_MS = 100
+export const PROBE_LATE_MS = 500
+export const PROBE_EARLY_FOR_MS = MINUTE_MS
+export const PROBE_TIMEOUT_MS = 3 * SECOND_MS
+
+/** How much of an engine's log is read to find the decisive line. */
+export const LOG_TAIL_BYTES = 64 * 1024
+
+/** serving ↔ ready follows every request; events and the record follow at most this often. */
+export const FLIP_INTERVAL_MS = 250

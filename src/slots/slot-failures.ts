@@ -1,0 +1,82 @@
+import type { SlotFailure, SlotState } from '../contract/slot-state.ts'
+import { Hal0Error } from '../kernel/errors.ts'
+import { isoTime, retryAfterSeconds } from '../kernel/units.ts'
+
+/** How long a stop usually takes before the next load can answer: the Retry-After of a slot that is being stopped. */
+const STOP_RETRY_MS = 5_000
+
+/** What a failed load left in the record, as those who waited for it see it. */
+export function loadFailedError(slot: string, failure: SlotFailure): Hal0Error {
+  const message = `slot ${slot} could not be loaded: ${failure.message}`
+  const details = { slot, remedy: failure.remedy, ...(failure.line === null ? {} : { line: failure.line }) }
+  return failure.code === 'slot.health_failed'
+    ? Hal0Error.of('slot.health_failed', message, { details })
+    : Hal0Error.of('slot.spawn_failed', message, { details })
+}
+
+/** Someone else has the slot's port: whatever it is, it does not know this start's key. Source: SPEC 4 "A stranger on the port". */
+export function strangerError(slot: string, port: number, reason: string): Hal0Error {
+  return Hal0Error.of('slot.spawn_failed', `another process answers on port ${port} of slot ${slot}: ${reason}`, {
+    details: { slot, port, remedy: `Free port ${port}, or set another \`port\` in the slot's file.` },
+  })
+}
+
+/** For requests that were at work when their engine died. */
+export function engineDiedError(slot: string, exit: string): Hal0Error {
+  return Hal0Error.of('dispatch.upstream_unavailable', `the engine of slot ${slot} ${exit} while it answered`, {
+    details: { slot },
+  })
+}
+
+/** For requests whose slot is being unloaded or restarted, or whose daemon stops. */
+export function unloadingError(slot: string, what: string): Hal0Error {
+  return Hal0Error.of('slot.unloading', `slot ${slot} ${what}`, {
+    retryAfterS: retryAfterSeconds(STOP_RETRY_MS),
+    details: { slot },
+  })
+}
+
+/** For requests whose wait is over while the slot still loads. `remainingMs`: the estimate, may be negative. */
+export function loadingError(slot: string, state: SlotState, message: string, remainingMs: number): Hal0Error {
+  const progress = message === '' ? '' : ` (${message})`
+  return Hal0Error.of('slot.loading', `slot ${slot} is still ${state}${progress}`, {
+    retryAfterS: retryAfterSeconds(remainingMs),
+    details: { slot, state },
+  })
+}
+
+export function queueFullError(slot: string, limit: number): Hal0Error {
+  return Hal0Error.of('dispatch.queue_full', `slot ${slot} has ${limit} requests waiting, which is its limit`, {
+    retryAfterS: 1,
+    details: { slot, queue_limit: limit },
+  })
+}
+
+/** Up, but without a model to answer with: only a person's load changes that. Source: SPEC 4 `no_model`. */
+export function noModelServedError(slot: string, modelId: string | null): Hal0Error {
+  return Hal0Error.of(
+    'slot.not_ready',
+    `slot ${slot} runs, but its engine lists no model (${modelId ?? 'none'} is bound)`,
+    {
+      details: { slot, model: modelId },
+    },
+  )
+}
+
+export function terminateTimeoutError(slot: string, waitedMs: number): Hal0Error {
+  return Hal0Error.of(
+    'slot.terminate_timeout',
+    `the engine of slot ${slot} is not dead after ${Math.round(waitedMs / 1000)} s; the stop goes on`,
+    { details: { slot } },
+  )
+}
+
+/** The record of a failure that is not an exit. */
+export function failureOf(error: Hal0Error, atMs: number): SlotFailure {
+  return { code: error.code, message: error.message, line: null, remedy: remedyOf(error), at: isoTime(atMs) }
+}
+
+function remedyOf(error: Hal0Error): string {
+  const own = error.details?.['remedy']
+  return typeof own === 'string' ? own : error.entry.remedy
+}

@@ -1,0 +1,103 @@
+import type { SlotState, SlotStateRecord } from '../contract/slot-state.ts'
+import type { Publisher } from '../events/bus.ts'
+import type { CancelTimer, Clock } from '../kernel/clock.ts'
+import { Hal0Error } from '../kernel/errors.ts'
+import { isoTime } from '../kernel/units.ts'
+import { nextState, type SlotEvent } from './rules/slot-events.ts'
+import { FLIP_INTERVAL_MS } from './settings.ts'
+import type { RecordWriter } from './state-record.ts'
+
+/** Facts that change together with the state, or alone. `extra` is replaced as a whole. */
+export type RecordPatch = Partial<Pick<SlotStateRecord, 'message' | 'model_id' | 'port' | 'extra'>>
+
+/**
+ * The state of one slot: applies the rules, persists the record, tells the bus. Only the slot's actor holds it.
+ * serving ↔ ready follows every request; those flips reach disk and bus at most every FLIP_INTERVAL_MS, with the newest state.
+ */
+export class StateBoard {
+  #record: SlotStateRecord
+  #announced: SlotState
+  #lastAnnouncedMs = Number.NEGATIVE_INFINITY
+  #cancelTimer: CancelTimer | undefined
+  readonly #deps: { readonly clock: Clock; readonly bus: Publisher; readonly writer: RecordWriter }
+
+  constructor(
+    initial: SlotStateRecord,
+    deps: { readonly clock: Clock; readonly bus: Publisher; readonly writer: RecordWriter },
+  ) {
+    this.#record = initial
+    this.#announced = initial.state
+    this.#deps = deps
+  }
+
+  get record(): SlotStateRecord {
+    return this.#record
+  }
+
+  get state(): SlotState {
+    return this.#record.state
+  }
+
+  /** Moves the state. Errors: `slot.illegal_transition`; nothing has changed then. */
+  apply(event: SlotEvent, patch: RecordPatch = {}): void {
+    const from = this.state
+    const transition = nextState(from, event)
+    if (transition.kind === 'illegal') {
+      throw Hal0Error.of('slot.illegal_transition', `slot ${this.#record.name}: ${event} while ${from}`, {
+        details: { slot: this.#record.name, state: from, event },
+      })
+    }
+    this.#update({ ...patch, state: transition.to })
+    if (transition.forced) this.#record.extra.forced = true
+    if (event === 'first_lease_taken' || event === 'last_lease_ended') this.#announceSoon()
+    else this.#announce()
+  }
+
+  /** Same state, other facts: persisted, no event. Source: SPEC 4 "A same-state update". */
+  refresh(patch: RecordPatch): void {
+    this.#update(patch)
+    this.#deps.writer.write(this.#record)
+  }
+
+  /** Nothing is announced later on. */
+  dispose(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+  }
+
+  #update(patch: RecordPatch & { state?: SlotState }): void {
+    this.#record = {
+      ...this.#record,
+      ...patch,
+      extra: { ...(patch.extra ?? this.#record.extra), forced: undefined },
+      updated_at: isoTime(this.#deps.clock.nowMs()),
+    }
+    delete this.#record.extra.forced
+  }
+
+  #announceSoon(): void {
+    if (this.#cancelTimer !== undefined) return
+    const waitMs = this.#lastAnnouncedMs + FLIP_INTERVAL_MS - this.#deps.clock.monotonicMs()
+    if (waitMs <= 0) return this.#announce()
+    this.#cancelTimer = this.#deps.clock.setTimer(waitMs, () => {
+      this.#cancelTimer = undefined
+      if (this.state !== this.#announced) this.#announce()
+    })
+  }
+
+  #announce(): void {
+    this.dispose()
+    this.#lastAnnouncedMs = this.#deps.clock.monotonicMs()
+    const { name, state, message, model_id: modelId, extra } = this.#record
+    const from = this.#announced
+    this.#announced = state
+    this.#deps.writer.write(this.#record)
+    this.#deps.bus.publish({
+      type: 'slot.state',
+      severity: state === 'error' ? 'error' : 'info',
+      source: `slot:${name}`,
+      message: message === '' ? `${from} → ${state}` : `${from} → ${state}: ${message}`,
+      data: { slot: name, from, to: state, model_id: modelId, forced: extra.forced === true },
+    })
+  }
+}

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises'
+import { type SlotStateRecord, slotStateRecordSchema } from '../contract/slot-state.ts'
+import { writeFileWhole } from '../files/atomic-write.ts'
+import { type Home, slotStatePath } from '../files/home.ts'
+import { messageOf } from '../kernel/errors.ts'
+import type { Log } from '../kernel/log.ts'
+
+/** The record an earlier daemon left; undefined when there is none or it cannot be understood. */
+export async function readStateRecord(home: Home, slot: string, log: Log): Promise<SlotStateRecord | undefined> {
+  const path = slotStatePath(home, slot)
+  const text = await readFile(path, 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  try {
+    return slotStateRecordSchema.parse(JSON.parse(text))
+  } catch (cause) {
+    log.warn({ slot, path, reason: messageOf(cause) }, 'state.json is not readable; the slot starts afresh')
+    return undefined
+  }
+}
+
+/** Writes records one after another; while one is being written only the newest of the others is kept. */
+export interface RecordWriter {
+  write(record: SlotStateRecord): void
+  /** Resolves when the newest record given so far is on disk (or could not be written, which is logged). */
+  flush(): Promise<void>
+}
+
+export function createRecordWriter(home: Home, slot: string, log: Log): RecordWriter {
+  const path = slotStatePath(home, slot)
+  let next: SlotStateRecord | undefined
+  let running: Promise<void> | undefined
+
+  async function drain(): Promise<void> {
+    while (next !== undefined) {
+      const record = next
+      next = undefined
+      try {
+        await writeFileWhole(path, `${JSON.stringify(record, null, 2)}\n`)
+      } catch (cause) {
+        log.error({ slot, path, reason: messageOf(cause) }, 'could not write state.json')
+      }
+    }
+    running = undefined
+  }
+  return {
+    write: (record) => {
+      next = record
+      running ??= drain()
+    },
+    flush: async () => {
+      while (running !== undefined) await running
+    },
+  }
+}

@@ -1,0 +1,167 @@
+import { slotFileSchema } from '../../src/config/slot-file.ts'
+import type { NewEvent } from '../../src/contract/events.ts'
+import type { SlotRow } from '../../src/contract/slot-row.ts'
+import type { Log } from '../../src/kernel/log.ts'
+import { silentLog } from '../../src/kernel/log.ts'
+import { isoTime } from '../../src/kernel/units.ts'
+import type { Runner } from '../../src/runners/runner.ts'
+import { SlotActor } from '../../src/slots/actor.ts'
+import { deferred } from '../../src/slots/deferred.ts'
+import type { ProbeVerdict } from '../../src/slots/probe.ts'
+import type { Lease } from '../../src/slots/slots.ts'
+import { StateBoard } from '../../src/slots/state-board.ts'
+import { type FakeEngine, type FakeEngineKnobs, FakeRuntime, spawnFailed } from './fake-runtime.ts'
+import { ManualClock, settle } from './manual-clock.ts'
+
+const RUNNER: Runner = {
+  key: 'fake',
+  title: 'in memory',
+  types: ['llm'],
+  routes: ['/v1/chat/completions'],
+  probe: { healthPath: '/health', modelsPath: '/v1/models', identityPath: '/props' },
+  keyEnv: 'FAKE_KEY',
+  onClientAbort: 'abort',
+  signatures: [],
+  findCommand: async () => ['/fake'],
+}
+
+export interface HarnessOptions {
+  readonly knobs?: Partial<FakeEngineKnobs>
+  readonly parallel?: number
+  readonly queueLimit?: number
+  readonly stopGraceMs?: number
+}
+
+export type ActorHarness = ReturnType<typeof openActor>
+
+/** A slot actor in memory: the clock, the processes and what a look at them says are the test's. */
+export function openActor(options: HarnessOptions) {
+  const clock = new ManualClock()
+  const runtime = new FakeRuntime(clock)
+  Object.assign(runtime.defaults, options.knobs)
+  const events: NewEvent[] = []
+  const gone: string[] = []
+  const faults: unknown[] = []
+  const log: Log = {
+    ...silentLog,
+    error: (facts, message) => {
+      if (message === 'a fault in the slot actor') faults.push(facts)
+    },
+  }
+  let verdict: ProbeVerdict = { kind: 'silent' }
+  let looks: (() => void)[] = []
+  const config = slotFileSchema.parse({ name: 's', model: { default: 'm' } })
+  const board = new StateBoard(
+    { name: 's', state: 'offline', model_id: 'm', port: null, updated_at: isoTime(0), message: '', extra: {} },
+    { clock, bus: { publish: (event) => void events.push(event) }, writer: { write: () => {}, flush: async () => {} } },
+  )
+  const actor = new SlotActor('s', config, board, {
+    clock,
+    runtime,
+    log,
+    bus: { publish: (event) => void events.push(event) },
+    settings: {
+      queueLimit: options.queueLimit ?? 1_000,
+      stopGraceMs: options.stopGraceMs ?? 20_000,
+      stopWaitMs: 30_000,
+      loadVerdictMs: 180_000,
+      loadLimitMs: 900_000,
+      portRange: [8081, 8999],
+    },
+    effects: {
+      resolve: async (slot) => ({
+        config,
+        modelId: 'm',
+        runner: RUNNER,
+        plan: { slot, command: ['/fake'], flags: [], env: {}, port: 8081, keyEnv: 'FAKE_KEY' },
+      }),
+      drawKey: async () => 'k',
+      // A look lasts until the test says what it sees, or until the next look.
+      openProber: () => ({
+        look: () =>
+          new Promise((resolve) => {
+            if (verdict.kind !== 'silent') resolve(take())
+            else looks.push(() => resolve(take()))
+          }),
+        close: async () => {},
+      }),
+      logPath: () => '/log',
+      explain: async (_engine, facts, during) => ({
+        code: during === 'up' ? 'dispatch.upstream_unavailable' : 'slot.spawn_failed',
+        message: `the engine exited with ${facts.kind === 'code' ? `code ${facts.code}` : facts.kind}`,
+        line: 'decisive',
+        remedy: 'do this',
+        at: isoTime(facts.atMs),
+      }),
+    },
+    onEngineGone: (attemptId) => void gone.push(attemptId),
+  })
+  function take(): ProbeVerdict {
+    const said = verdict
+    verdict = { kind: 'silent' }
+    return said
+  }
+  const ask = (type: 'load'): Promise<SlotRow> => {
+    const answer = deferred<SlotRow>()
+    actor.post({ type, answer })
+    return answer.promise
+  }
+  const end = (type: 'unload' | 'restart', drainMs: number): Promise<SlotRow> => {
+    const answer = deferred<SlotRow>()
+    actor.post({ type, drainMs, answer })
+    return answer.promise
+  }
+  return {
+    clock,
+    runtime,
+    /** Attempts whose connections are of no more use, in order. */
+    gone,
+    row: () => actor.row(),
+    engines: (): readonly FakeEngine[] => runtime.starts.map((start) => start.engine),
+    engine: (): FakeEngine => {
+      const last = runtime.starts.at(-1)
+      if (last === undefined) throw new Error('no engine was started')
+      return last.engine
+    },
+    failNextStart: (reason: string) => {
+      runtime.beforeStart = (plan) => {
+        runtime.beforeStart = () => {}
+        throw spawnFailed(plan, reason)
+      }
+    },
+    /** What the next look at the engine sees. */
+    say: (next: ProbeVerdict) => {
+      verdict = next
+      const waiting = looks
+      looks = []
+      for (const look of waiting.slice(-1)) look()
+    },
+    /** Every state the bus was told of, in order. */
+    states: () => events.filter((event) => event.type === 'slot.state').map((event) => String(event.data['to'])),
+    load: () => ask('load'),
+    unload: (drainMs = 30_000) => end('unload', drainMs),
+    restart: (drainMs = 30_000) => end('restart', drainMs),
+    close: (options: { drainMs: number; keepEngine: boolean }) => {
+      const answer = deferred<void>()
+      actor.post({ type: 'close', ...options, answer })
+      return answer.promise
+    },
+    acquire: (wish: { waitMs?: number; signal?: AbortSignal } = {}): Promise<Lease> => {
+      const lease = new Promise<Lease>((resolve, reject) => {
+        const waiter = { resolve, reject, waitMs: wish.waitMs ?? 60_000 }
+        wish.signal?.addEventListener('abort', () => {
+          actor.post({ type: 'withdraw', waiter, reason: wish.signal?.reason })
+        })
+        actor.post({ type: 'acquire', waiter })
+      })
+      // A test may look at the outcome later than it is known.
+      lease.catch(() => undefined)
+      return lease
+    },
+    /** Everything has happened that needs no time; a fault in the actor fails the test. */
+    settle: async () => {
+      for (let i = 0; i < 5; i++) await settle()
+      if (faults.length > 0) throw new Error(`faults in the actor: ${JSON.stringify(faults)}`)
+    },
+  }
+}
