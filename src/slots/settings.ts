@@ -12,8 +12,6 @@ export interface SlotSettings {
   readonly loadVerdictMs: number
   /** A load without a verdict is stopped and begun once more; the second time it has failed. */
   readonly loadLimitMs: number
-  /** Inclusive. */
-  readonly portRange: readonly [number, number]
 }
 
 /** Main process dead, others of its tree left: they get this long before SIGKILL. Nobody waits for their answer any more. */

@@ -1,0 +1,32 @@
+import type { IncomingMessage } from 'node:http'
+import { Hal0Error } from '../kernel/errors.ts'
+import { decideOpenAccess } from './rules/open-mode.ts'
+
+/** Says whether a request may come in: undefined = yes, else the refusal. Asked before anything else looks at the request. */
+export type Guard = (request: IncomingMessage) => Hal0Error | undefined
+
+/**
+ * The guard of a daemon without users. `allowedHosts` is asked each time, so that an edit of the settings applies at once.
+ * Errors: `auth.required`. Source: SPEC 14.
+ */
+export function createOpenGuard(options: { readonly allowedHosts: () => readonly string[] }): Guard {
+  return (request) => {
+    const decision = decideOpenAccess({
+      target: request.url ?? '',
+      headers: headerLines(request.rawHeaders),
+      remoteAddress: request.socket.remoteAddress,
+      allowedHosts: options.allowedHosts(),
+    })
+    if (decision.allow) return undefined
+    return Hal0Error.of('auth.required', decision.reason, {
+      ...(decision.header === undefined ? {} : { param: decision.header }),
+    })
+  }
+}
+
+/** The raw lines, because `request.headers` hides a repeated Host or Origin. */
+function headerLines(raw: readonly string[]): (readonly [string, string])[] {
+  const lines: (readonly [string, string])[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) lines.push([raw[at] ?? '', raw[at + 1] ?? ''])
+  return lines
+}

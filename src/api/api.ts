@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import type { Guard } from '../access/guard.ts'
+import type { DaemonFacts } from '../contract/status.ts'
+import type { EventBus } from '../events/bus.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Hal0Error } from '../kernel/errors.ts'
+import type { Log } from '../kernel/log.ts'
+import type { Slots } from '../slots/slots.ts'
+import { answerThrown, errorAnswer, respond, sendError } from './answer-error.ts'
+import type { ApiContext, ApiEnv } from './api-context.ts'
+import { addEventRoutes } from './event-routes.ts'
+import { createOperations } from './operations.ts'
+import { validationError } from './query.ts'
+import { errorResponse, jsonAnswer } from './responses.ts'
+import { addSlotActions } from './slot-actions.ts'
+import { addSlotLogRoutes } from './slot-log-routes.ts'
+import { addSlotRoutes } from './slot-routes.ts'
+import { addSlotStateStream } from './slot-state-stream.ts'
+import { addSystemRoutes } from './system-routes.ts'
+import { answerUnknownRoute } from './unknown-route.ts'
+
+export interface ApiOptions {
+  readonly slots: Slots
+  readonly bus: EventBus
+  readonly clock: Clock
+  readonly log: Log
+  /** Asked per request. */
+  readonly daemon: () => DaemonFacts
+  /** Asked before any route; no route is open without it. */
+  readonly guard: Guard
+  /** Aborted at shutdown: event streams end, so that the server can close. */
+  readonly closing: AbortSignal
+}
+
+/** Answers one request whose path begins with `/api`. Never throws, never rejects. */
+export type ApiListener = (request: IncomingMessage, response: ServerResponse) => void
+
+/** The management API as a listener for node:http. Source: SPEC 16. */
+export function createApi(options: ApiOptions): ApiListener {
+  const { guard, log } = options
+  const app = buildApp({ ...options, operations: createOperations(options) })
+  const listener = getRequestListener((request) => app.fetch(request), {
+    // The global Request and Response stay as they are: the gateway and the tests use them too.
+    overrideGlobalObjects: false,
+    errorHandler(thrown) {
+      const requestId = randomUUID()
+      log.warn({ request_id: requestId, err: thrown }, 'a request could not be read')
+      const error = Hal0Error.of('request.invalid', 'The request line or the Host header cannot be read as a URL.')
+      return respond(errorAnswer(error, requestId))
+    },
+  })
+  return (request, response) => {
+    const refusal = guard(request)
+    if (refusal === undefined) {
+      listener(request, response).catch((thrown: unknown) => {
+        log.error({ method: request.method, path: request.url, err: thrown }, 'answering a request failed')
+        response.destroy()
+      })
+      return
+    }
+    const requestId = randomUUID()
+    log.warn({ request_id: requestId, code: refusal.code, reason: refusal.message }, 'request refused')
+    request.resume()
+    sendError(response, errorAnswer(refusal, requestId))
+  }
+}
+
+function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
+  const app = new OpenAPIHono<ApiEnv>({
+    defaultHook(result) {
+      if (!result.success) throw validationError(WHERE[result.target] ?? 'request', result.error)
+    },
+  })
+  app.use(async (c, next) => {
+    c.set('requestId', randomUUID())
+    await next()
+    c.res.headers.set('x-request-id', c.get('requestId'))
+    if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
+  })
+  addSlotRoutes(app, context)
+  addSlotActions(app, context)
+  addSlotStateStream(app, context)
+  addSlotLogRoutes(app, context)
+  addEventRoutes(app, context)
+  addSystemRoutes(app, context)
+  addOpenApi(app, context)
+  app.onError((thrown, c) => answerThrown(thrown, c, context.log))
+  app.notFound((c) => answerUnknownRoute(c, app.routes))
+  return app
+}
+
+const WHERE: Readonly<Record<string, string>> = { query: 'query string', param: 'path', header: 'header', json: 'body' }
+
+const openApiRoute = createRoute({
+  method: 'get',
+  path: '/api/openapi.json',
+  tags: ['system'],
+  summary: 'This document',
+  responses: { 200: jsonAnswer(z.record(z.string(), z.unknown()), 'OpenAPI 3.1.'), ...errorResponse },
+})
+
+/** Printed from the schemas that validate. Source: SPEC 16. */
+function addOpenApi(app: OpenAPIHono<ApiEnv>, { daemon }: ApiContext): void {
+  app.openapi(openApiRoute, (c) => {
+    const document: object = app.getOpenAPI31Document({
+      openapi: '3.1.0',
+      info: {
+        title: 'hal0 management API',
+        version: daemon().version,
+        description: 'Slots, operations, events. The OpenAI-compatible gateway is under /v1.',
+      },
+    })
+    return c.json({ ...document }, 200)
+  })
+}

@@ -1,0 +1,55 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { slotListSchema } from '../contract/lists.ts'
+import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
+import { type SlotStateRecord, slotStateRecordSchema } from '../contract/slot-state.ts'
+import { Hal0Error } from '../kernel/errors.ts'
+import type { Slots } from '../slots/slots.ts'
+import type { ApiContext, ApiEnv } from './api-context.ts'
+import { slotNameParams } from './query.ts'
+import { errorResponse, jsonAnswer } from './responses.ts'
+
+const list = createRoute({
+  method: 'get',
+  path: '/api/slots',
+  tags: ['slots'],
+  summary: 'All slots, in name order',
+  responses: { 200: jsonAnswer(slotListSchema, 'One row per slot.'), ...errorResponse },
+})
+
+const show = createRoute({
+  method: 'get',
+  path: '/api/slots/{name}',
+  tags: ['slots'],
+  summary: 'One slot',
+  request: { params: slotNameParams },
+  responses: { 200: jsonAnswer(slotRowSchema, 'The slot.'), ...errorResponse },
+})
+
+const state = createRoute({
+  method: 'get',
+  path: '/api/slots/{name}/state',
+  tags: ['slots'],
+  summary: 'The state of one slot',
+  request: { params: slotNameParams },
+  responses: { 200: jsonAnswer(slotStateRecordSchema, 'The state record.'), ...errorResponse },
+})
+
+/** Reading slots wakes and counts nothing. Source: SPEC 16, CASES 11. */
+export function addSlotRoutes(app: OpenAPIHono<ApiEnv>, { slots }: ApiContext): void {
+  app.openapi(list, (c) => c.json({ slots: [...slots.rows()] }, 200))
+  app.openapi(show, (c) => c.json(rowOf(slots, c.req.valid('param').name), 200))
+  app.openapi(state, (c) => c.json(stateRecord(rowOf(slots, c.req.valid('param').name)), 200))
+}
+
+/** Errors: `slot.not_found`. */
+export function rowOf(slots: Slots, name: string): SlotRow {
+  const row = slots.row(name)
+  if (row === undefined) throw Hal0Error.of('slot.not_found', `There is no slot ${JSON.stringify(name)}.`)
+  return row
+}
+
+/** The wire form of SlotStateRecord, without what only the daemon needs (process, attempt). Source: SPEC 4. */
+export function stateRecord(row: SlotRow): SlotStateRecord {
+  const { name, state, model_id, port, updated_at, message, failure } = row
+  return { name, state, model_id, port, updated_at, message, extra: failure === null ? {} : { failure } }
+}

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { readModels, registerModel } from '../config/models-file.ts'
+import { listSlotNames, readSlotFile, slotFilePath } from '../config/slot-file.ts'
+import { writeSlotFile } from '../config/write-slot.ts'
+import type { Home } from '../files/home.ts'
+import { bindModelInText } from './bind-model.ts'
+import { CliError } from './cli-error.ts'
+import { checkGgufFile, modelIdFor } from './gguf-file.ts'
+
+/** The slot that `quickstart` serves. */
+export const QUICKSTART_SLOT = 'agent'
+
+const BUNDLED_MODEL = fileURLToPath(new URL('../../models/hello.gguf', import.meta.url))
+
+/**
+ * Makes sure that the home has slot `agent` with a model. With `modelFile` (absolute) that file is registered and bound; else the
+ * bundled model is, and only when there is no such slot file: a file of the user's is never replaced.
+ * Errors: `model_file`, `slot_file` (CliError), `config.invalid`.
+ */
+export async function prepareAgentSlot(home: Home, modelFile: string | undefined): Promise<void> {
+  if (modelFile !== undefined) await checkGgufFile(modelFile)
+  const existing = await readSlotFile(home, QUICKSTART_SLOT)
+  if (existing === undefined) {
+    const modelId = await registerFile(home, modelFile ?? BUNDLED_MODEL)
+    await writeSlotFile(home, QUICKSTART_SLOT, newSlotText(modelId))
+  } else if (modelFile !== undefined) {
+    await bindModel(home, await registerFile(home, modelFile))
+  }
+}
+
+async function bindModel(home: Home, modelId: string): Promise<void> {
+  const path = slotFilePath(home, QUICKSTART_SLOT)
+  const text = bindModelInText(await readFile(path, 'utf8'), modelId)
+  if (text === undefined) {
+    throw new CliError(
+      'slot_file',
+      `${path} sets [model] default in a way that cannot be changed without losing something.`,
+      `Edit it: under [model], default = ${JSON.stringify(modelId)}`,
+    )
+  }
+  await writeSlotFile(home, QUICKSTART_SLOT, text)
+}
+
+/** Registers the file under its name, or under name-2, name-3 … when that is taken; finds the row again when it is there. */
+async function registerFile(home: Home, path: string): Promise<string> {
+  const models = await readModels(home)
+  for (const [id, known] of models) if (known === path) return id
+  const taken = new Set([...models.keys(), ...(await listSlotNames(home)), QUICKSTART_SLOT])
+  const base = modelIdFor(path)
+  let id = base
+  for (let n = 2; taken.has(id); n++) id = `${base}-${n}`
+  await registerModel(home, id, path)
+  return id
+}
+
+function newSlotText(modelId: string): string {
+  return `# Slot "${QUICKSTART_SLOT}": one engine process that serves one model.
+# Yours to edit: hal0 does not replace this file. \`hal0 slot restart ${QUICKSTART_SLOT}\` applies a change.
+name = "${QUICKSTART_SLOT}"
+type = "llm"
+device = "cpu"
+
+# The engine. "embedded" is the llama.cpp that comes with hal0; "cpu" runs a llama-server of your own.
+binary = "embedded"
+
+# Load the model when the daemon starts.
+autoload = true
+
+[model]
+# An id from ../models.toml, which holds the path of the file.
+default = ${JSON.stringify(modelId)}
+`
+}

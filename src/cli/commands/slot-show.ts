@@ -1,0 +1,30 @@
+import type { SlotRow } from '../../contract/slot-row.ts'
+import { connect } from '../connect.ts'
+import { type GlobalOptions, outputOf } from '../globals.ts'
+
+/** `hal0 slot show NAME`. JSON: the row of GET /api/slots/NAME. */
+export async function slotShow(name: string, globals: GlobalOptions): Promise<void> {
+  const output = outputOf(globals)
+  const row = await (await connect(globals)).slots.show(name)
+  output.result(row, () => output.table(['KEY', 'VALUE'], rowLines(row)))
+}
+
+/** Key and value lines; what is unknown or empty is left out. */
+function rowLines(row: SlotRow): string[][] {
+  const { failure, phases, ...facts } = row
+  const lines = Object.entries(facts).map(([key, value]) => [key, value === null ? '' : String(value)])
+  if (phases !== null) {
+    lines.push([
+      'last load',
+      Object.entries(phases)
+        .map(([phase, ms]) => `${phase} ${Math.round(ms)} ms`)
+        .join(', '),
+    ])
+  }
+  if (failure !== null) {
+    lines.push(['failure', `${failure.message} (${failure.code})`])
+    lines.push(['engine said', failure.line ?? ''])
+    lines.push(['remedy', failure.remedy])
+  }
+  return lines.filter(([, value]) => value !== '')
+}

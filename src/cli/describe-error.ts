@@ -1,0 +1,69 @@
+import { ClientError, UnreachableError } from '../client/client-errors.ts'
+import { errorBody } from '../contract/error-body.ts'
+import { Hal0Error, messageOf } from '../kernel/errors.ts'
+import { CliError, UsageError } from './cli-error.ts'
+import { EXIT, type ExitCode } from './exit-codes.ts'
+import { NoDaemonError } from './no-daemon-error.ts'
+
+const WHERE_IS_IT = 'Start it with `hal0 serve` (or `npm start`), or say where it is with --url or --home.'
+
+/** A failure as the command line shows it. */
+export interface ErrorReport {
+  readonly exitCode: ExitCode
+  readonly message: string
+  readonly code: string
+  readonly remedy: string | undefined
+  /** What `--json` prints: the daemon's error body, also for failures that never reached a daemon. Source: SPEC 16. */
+  readonly body: { readonly error: Readonly<Record<string, unknown>> }
+}
+
+/** How is this failure told, and with which exit code? */
+export function describeError(thrown: unknown): ErrorReport {
+  if (thrown instanceof ClientError) {
+    const details = { ...thrown.details, status: thrown.status, retry_after_s: thrown.retryAfterS }
+    return report(EXIT.failed, 'request_error', thrown, thrown.code, thrown.remedy, details)
+  }
+  if (thrown instanceof UnreachableError) {
+    return report(EXIT.unreachable, 'connection_error', thrown, 'daemon.unreachable', WHERE_IS_IT, { url: thrown.url })
+  }
+  if (thrown instanceof NoDaemonError) {
+    return report(EXIT.unreachable, 'connection_error', thrown, 'daemon.unreachable', WHERE_IS_IT)
+  }
+  if (thrown instanceof Hal0Error) {
+    return {
+      exitCode: EXIT.failed,
+      message: thrown.message,
+      code: thrown.code,
+      remedy: thrown.entry.remedy,
+      body: errorBody(thrown),
+    }
+  }
+  if (thrown instanceof UsageError) return report(EXIT.usage, 'usage_error', thrown, thrown.code, thrown.remedy)
+  if (thrown instanceof CliError) return report(EXIT.failed, 'cli_error', thrown, thrown.code, thrown.remedy)
+  return report(EXIT.failed, 'cli_error', thrown, 'internal', 'This may be a fault of hal0; HAL0_DEBUG=1 shows where.')
+}
+
+function report(
+  exitCode: ExitCode,
+  type: string,
+  thrown: unknown,
+  code: string,
+  remedy: string | undefined,
+  details: Readonly<Record<string, unknown>> = {},
+): ErrorReport {
+  const message = messageOf(thrown)
+  const param = thrown instanceof ClientError ? (thrown.param ?? null) : null
+  return {
+    exitCode,
+    message,
+    code,
+    remedy,
+    body: { error: { message, type, param, code, details: { ...details, remedy } } },
+  }
+}
+
+/** The one or two lines on stderr: what happened (code), then what to do. */
+export function errorLines(told: ErrorReport): string {
+  const first = `hal0: ${told.message} (${told.code})\n`
+  return told.remedy === undefined ? first : `${first}  ${told.remedy}\n`
+}

@@ -1,0 +1,44 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkGgufFile, modelIdFor } from './gguf-file.ts'
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hal0-gguf-'))
+  await writeFile(join(folder, 'text.gguf'), 'hello')
+  await writeFile(join(folder, 'empty.gguf'), '')
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe('checkGgufFile', () => {
+  it('takes the bundled model', async () => {
+    const bundled = fileURLToPath(new URL('../../models/hello.gguf', import.meta.url))
+    await expect(checkGgufFile(bundled)).resolves.toBeUndefined()
+  })
+
+  it.each([
+    { file: 'absent.gguf', text: /^There is no file .*absent\.gguf\.$/ },
+    { file: 'text.gguf', text: /text\.gguf is not a GGUF file/ },
+    { file: 'empty.gguf', text: /empty\.gguf is not a GGUF file/ },
+    { file: '.', text: /is a folder\.$/ },
+    { file: 'text.gguf/below', text: /^There is no file/ },
+  ])('refuses $file and says why', async ({ file, text }) => {
+    await expect(checkGgufFile(join(folder, file))).rejects.toThrow(text)
+  })
+})
+
+describe('modelIdFor', () => {
+  it.each([
+    ['/m/Qwen3-8B-Q4_K_M.gguf', 'Qwen3-8B-Q4_K_M'],
+    ['/m/big-00001-of-00004.GGUF', 'big'],
+    ['/m/my model (v2).gguf', 'my-model-v2-'],
+    ['/m/.hidden.gguf', 'hidden'],
+    ['/m/模型.gguf', 'model'],
+    ['/m/no-ending', 'no-ending'],
+  ])('%s → %s', (path, id) => {
+    expect(modelIdFor(path)).toBe(id)
+  })
+})

@@ -1,0 +1,65 @@
+import { type Hal0Event, hal0EventSchema } from '../contract/events.ts'
+import { type Health, healthSchema } from '../contract/health.ts'
+import { eventListSchema } from '../contract/lists.ts'
+import { type Operation, operationSchema } from '../contract/operation.ts'
+import { type Resync, resyncSchema } from '../contract/resync.ts'
+import { type Status, statusSchema } from '../contract/status.ts'
+import { type ChatRequest, streamChat } from './chat.ts'
+import { createHttp, type FetchLike, parseJson } from './http.ts'
+import { type SlotsClient, slotsClient } from './slots.ts'
+
+/** What an event stream says: an event (an id seen before = that row changed), or that something was missed. */
+export type EventStreamItem =
+  | { readonly kind: 'event'; readonly event: Hal0Event }
+  | { readonly kind: 'resync'; readonly reason: Resync['reason'] }
+
+/** The daemon as its clients see it. Errors of every call: ClientError, UnreachableError. Source: SPEC 16, 18. */
+export interface Hal0Client {
+  readonly baseUrl: string
+  readonly slots: SlotsClient
+  health(): Promise<Health>
+  status(): Promise<Status>
+  operation(id: string): Promise<Operation>
+  /** Newest last; `limit` 1–1000, default 100. */
+  events(options?: { readonly limit?: number }): Promise<readonly Hal0Event[]>
+  /** What is kept after `afterId` (absent: nothing old), then each new event until the daemon ends or the loop is left. */
+  followEvents(options?: {
+    readonly afterId?: number
+    readonly signal?: AbortSignal
+  }): AsyncGenerator<EventStreamItem, void, void>
+  /** Yields the answer's text as it comes. */
+  chat(request: ChatRequest): AsyncGenerator<string, void, void>
+}
+
+export interface ClientOptions {
+  /** `http://HOST:PORT`; a trailing slash does not matter. */
+  readonly baseUrl: string
+  /** For tests. The default has no time limits. */
+  readonly fetch?: FetchLike
+}
+
+export function createClient(options: ClientOptions): Hal0Client {
+  const http = createHttp(options.baseUrl, options.fetch)
+  return {
+    baseUrl: options.baseUrl.replace(/\/+$/, ''),
+    slots: slotsClient(http),
+    health: () => http.json(healthSchema, '/api/health'),
+    status: () => http.json(statusSchema, '/api/status'),
+    operation: (id) => http.json(operationSchema, `/api/operations/${encodeURIComponent(id)}`),
+    events: async ({ limit } = {}) => (await http.json(eventListSchema, '/api/events', { query: { limit } })).events,
+    async *followEvents({ afterId, signal } = {}) {
+      const headers = afterId === undefined ? {} : { 'last-event-id': String(afterId) }
+      for await (const message of http.events('/api/events', { headers, signal })) {
+        const body = parseJson(message.data)
+        if (message.event === 'resync') {
+          const resync = resyncSchema.safeParse(body)
+          if (resync.success) yield { kind: 'resync', reason: resync.data.reason }
+          continue
+        }
+        const event = hal0EventSchema.safeParse(body)
+        if (event.success) yield { kind: 'event', event: event.data }
+      }
+    },
+    chat: (request) => streamChat(http, request),
+  }
+}

@@ -1,0 +1,163 @@
+import { Agent, type RequestInit, type Response, fetch as undiciFetch } from 'undici'
+import type { z } from 'zod'
+import { errorBodySchema } from '../contract/error-body.ts'
+import { ClientError, UnreachableError } from './client-errors.ts'
+import { createSseParser, type SseMessage } from './sse-parser.ts'
+
+export type FetchLike = (url: string, init: RequestInit) => Promise<Response>
+
+export interface CallOptions {
+  readonly method?: 'GET' | 'POST'
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** Ends the call; it then rejects with `signal.reason`. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Calls to one daemon. Errors: `ClientError` (it answered with an error), `UnreachableError` (it did not answer). */
+export interface Http {
+  send(path: string, options?: CallOptions): Promise<Response>
+  json<T>(schema: z.ZodType<T>, path: string, options?: CallOptions): Promise<T>
+  text(path: string, options?: CallOptions): Promise<string>
+  /** Server-sent events until the daemon ends the stream; leaving the loop closes the connection. */
+  events(path: string, options?: CallOptions): AsyncGenerator<SseMessage, void, void>
+}
+
+export function createHttp(baseUrl: string, fetchOption?: FetchLike): Http {
+  const base = baseUrl.replace(/\/+$/, '')
+  const fetch = fetchOption ?? patientFetch()
+
+  /** The caller's own abort keeps its reason; everything else means that nobody answers. */
+  function failure(thrown: unknown, signal: AbortSignal | undefined): unknown {
+    if (signal?.aborted === true) return signal.reason
+    return new UnreachableError(base, thrown)
+  }
+
+  async function send(path: string, options: CallOptions = {}): Promise<Response> {
+    const headers = { accept: 'application/json', ...options.headers }
+    const init: RequestInit = {
+      method: options.method ?? 'GET',
+      headers: options.body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+      redirect: 'error',
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    }
+    let response: Response
+    try {
+      response = await fetch(base + path + queryText(options.query), init)
+    } catch (thrown) {
+      throw failure(thrown, options.signal)
+    }
+    if (response.status >= 400) throw errorOf(response, await readText(response, options.signal))
+    return response
+  }
+
+  async function readText(response: Response, signal: AbortSignal | undefined): Promise<string> {
+    try {
+      return await response.text()
+    } catch (thrown) {
+      throw failure(thrown, signal)
+    }
+  }
+
+  async function text(path: string, options: CallOptions = {}): Promise<string> {
+    return readText(await send(path, options), options.signal)
+  }
+
+  async function* events(path: string, options: CallOptions = {}): AsyncGenerator<SseMessage, void, void> {
+    const response = await send(path, { ...options, headers: { ...options.headers, accept: 'text/event-stream' } })
+    const type = response.headers.get('content-type') ?? 'no content type'
+    if (response.body === null || !type.startsWith('text/event-stream')) {
+      await response.body?.cancel()
+      throw unexpected(response.status, `expected a stream of events from ${path}, got ${type}`)
+    }
+    const parser = createSseParser()
+    const decoder = new TextDecoder()
+    // Not one try around the yield: an error of whoever reads this generator must not be taken for the daemon's.
+    const chunks = response.body[Symbol.asyncIterator]()
+    try {
+      while (true) {
+        let chunk: IteratorResult<Uint8Array>
+        try {
+          chunk = await chunks.next()
+        } catch (thrown) {
+          throw failure(thrown, options.signal)
+        }
+        if (chunk.done === true) return
+        yield* parser.push(decoder.decode(chunk.value, { stream: true }))
+      }
+    } finally {
+      await chunks.return?.().catch(() => {})
+    }
+  }
+
+  return {
+    send,
+    text,
+    events,
+    async json(schema, path, options) {
+      const body = await text(path, options)
+      const parsed = schema.safeParse(parseJson(body))
+      if (!parsed.success) throw unexpected(200, `the answer of ${path} has another shape than this version expects`)
+      return parsed.data
+    },
+  }
+}
+
+/** A load may take minutes before its first byte: no time limit of the library may cut it. */
+function patientFetch(): FetchLike {
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
+  return (url, init) => undiciFetch(url, { ...init, dispatcher })
+}
+
+function errorOf(response: Response, body: string): ClientError {
+  const parsed = errorBodySchema.safeParse(parseJson(body))
+  if (!parsed.success) return unexpected(response.status, `HTTP ${response.status}: ${body.slice(0, 200) || '(empty)'}`)
+  return errorFromBody(parsed.data.error, response.status, response.headers.get('retry-after'))
+}
+
+/** `status` 0: the error came as an event of a stream that had begun. */
+export function errorFromBody(
+  error: z.infer<typeof errorBodySchema>['error'],
+  status: number,
+  retryAfter: string | null,
+): ClientError {
+  const { remedy, retry_after_s: retryAfterS } = error.details
+  const seconds = typeof retryAfterS === 'number' ? retryAfterS : Number(retryAfter ?? Number.NaN)
+  return new ClientError({
+    code: error.code,
+    message: error.message,
+    status,
+    remedy: typeof remedy === 'string' ? remedy : undefined,
+    param: error.param ?? undefined,
+    retryAfterS: Number.isFinite(seconds) && seconds >= 1 ? seconds : undefined,
+    details: error.details,
+  })
+}
+
+export function unexpected(status: number, message: string): ClientError {
+  return new ClientError({
+    code: 'unexpected_answer',
+    status,
+    message: `Not an answer of a hal0 daemon: ${message}`,
+    remedy: 'Check that HAL0_API_URL or --url names a hal0 daemon of the same version.',
+  })
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function queryText(query: CallOptions['query']): string {
+  const params = new URLSearchParams()
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) params.set(name, String(value))
+  }
+  const text = params.toString()
+  return text === '' ? '' : `?${text}`
+}

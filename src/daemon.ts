@@ -1,0 +1,189 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createOpenGuard } from './access/guard.ts'
+import { isLoopbackHost } from './access/rules/authority.ts'
+import { createApi } from './api/api.ts'
+import { type DaemonSettings, readDaemonSettings } from './config/daemon-settings.ts'
+import type { DaemonFile } from './contract/daemon-file.ts'
+import type { DaemonFacts } from './contract/status.ts'
+import { DAEMON_LOG, openDaemonLog } from './daemon-log.ts'
+import type { EventBus } from './events/bus.ts'
+import { createEventBus } from './events/memory-bus.ts'
+import { writeFileWhole } from './files/atomic-write.ts'
+import { daemonFilePath, type Home } from './files/home.ts'
+import { findHomeId } from './files/home-id.ts'
+import { lockHome } from './files/home-lock.ts'
+import { createFrontDoor, listen } from './front-door.ts'
+import { createGateway } from './gateway/gateway.ts'
+import { systemClock } from './kernel/clock.ts'
+import { Hal0Error } from './kernel/errors.ts'
+import type { Log } from './kernel/log.ts'
+import { isoTime, SECOND_MS } from './kernel/units.ts'
+import { createRunnerRegistry } from './runners/build-registry.ts'
+import { DEFAULT_LOG_LIMITS } from './runtimes/process/log-file.ts'
+import { LogRotator } from './runtimes/process/log-rotator.ts'
+import { createProcessRuntime } from './runtimes/process/process-runtime.ts'
+import { createSlotEffects } from './slots/effects.ts'
+import { createPortPool } from './slots/port-pool.ts'
+import { reapSurvivors } from './slots/reap-survivors.ts'
+import { openSlots } from './slots/slot-manager.ts'
+import type { Slots } from './slots/slots.ts'
+import { ownVersion } from './version.ts'
+
+export interface DaemonOptions {
+  readonly home: Home
+  /** Overrides `[server] host`. */
+  readonly host?: string
+  /** Overrides `[server] port`; 0 = any free one. */
+  readonly port?: number
+}
+
+export interface Daemon {
+  /** `http://HOST:PORT`, without a trailing slash. */
+  readonly url: string
+  readonly slots: Slots
+  readonly bus: EventBus
+  /** Resolves when the daemon has ended. */
+  readonly closed: Promise<void>
+  /** No new requests; those that run may end within `drainMs`; then engines (`on_exit`). A further call with less time shortens the first. */
+  stop(options: { readonly drainMs: number }): Promise<void>
+}
+
+/** What has been opened, to be undone backwards. */
+type Undo = () => Promise<void> | void
+
+/**
+ * The composition root: builds every room, wires it, serves until `stop`.
+ * Errors: `server.already_running`, `config.invalid`, and the listen error (EADDRINUSE, EACCES, …) as Node gives it.
+ */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const undo: Undo[] = []
+  try {
+    return await compose(options, undo)
+  } catch (cause) {
+    for (const step of undo.reverse()) await step()
+    throw cause
+  }
+}
+
+async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<Daemon> {
+  const clock = systemClock
+  const lock = await lockHome(home)
+  undo.push(() => lock.release())
+  const settings = await readDaemonSettings(home)
+  const host = wish.host ?? settings.server.host
+  refuseOpenBind(host)
+
+  const { log, close: closeLog } = openDaemonLog(home, process.env['HAL0_LOG_LEVEL'] ?? 'info')
+  undo.push(closeLog)
+  const bus = createEventBus({ clock, log })
+  const runtime = createProcessRuntime({ homeId: await findHomeId(home), clock, log })
+  await reapSurvivors(runtime, bus, log)
+
+  const runners = createRunnerRegistry({ binaries: binariesOf(settings) })
+  const ports = createPortPool(settings.slots.port_range)
+  const slots = await openSlots({
+    home,
+    clock,
+    runtime,
+    bus,
+    log,
+    effects: createSlotEffects(home, runners, ports),
+    settings: slotSettings(settings),
+  })
+  undo.push(() => slots.close({ drainMs: 0, keepEngines: false }))
+
+  const closing = new AbortController()
+  const guard = createOpenGuard({ allowedHosts: () => settings.server.allowed_hosts })
+  const gateway = createGateway({ slots, settings: gatewaySettings(settings), log, clock, bus })
+  undo.push(() => gateway.close())
+  const startedAt = isoTime(clock.nowMs())
+  let url = ''
+  const facts = (): DaemonFacts => ({
+    version: ownVersion(),
+    url,
+    home: home.label,
+    pid: process.pid,
+    started_at: startedAt,
+  })
+  const api = createApi({ slots, bus, clock, log, guard, daemon: facts, closing: closing.signal })
+  const server = createFrontDoor({ guard, gateway, api, log })
+  ;({ url } = await listen(server, host, wish.port ?? settings.server.port))
+
+  const file: DaemonFile = { url, pid: process.pid, started_at: startedAt }
+  await writeFileWhole(daemonFilePath(home), `${JSON.stringify(file, null, 2)}\n`, 0o600)
+  announce(bus, log, 'daemon.started', `hal0 ${ownVersion()} serves ${url} from ${home.label}`)
+  void slots.autoload()
+
+  let end: () => void = () => {}
+  const closed = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  new LogRotator({ clock, log, limits: DEFAULT_LOG_LIMITS }).watchUntil(join(home.varLog, DAEMON_LOG), closed)
+  const keepEngines = settings.slots.on_exit === 'keep'
+
+  async function shutDown(drainMs: number): Promise<void> {
+    announce(bus, log, 'daemon.stopping', 'hal0 stops')
+    closing.abort()
+    const serverClosed = new Promise((resolve) => server.close(resolve))
+    await slots.close({ drainMs, keepEngines })
+    await gateway.close()
+    server.closeAllConnections()
+    await serverClosed
+    await rm(daemonFilePath(home), { force: true })
+    end()
+    closeLog()
+    await lock.release()
+  }
+  let stopping: Promise<void> | undefined
+  return {
+    url,
+    slots,
+    bus,
+    closed,
+    stop: ({ drainMs }) => {
+      if (stopping === undefined) stopping = shutDown(drainMs)
+      else void slots.close({ drainMs, keepEngines })
+      return stopping
+    },
+  }
+}
+
+/** Without users everything is open, so only this machine may reach it. Source: SPEC 14. */
+function refuseOpenBind(host: string): void {
+  const name = host.includes(':') ? `[${host}]` : host
+  if (isLoopbackHost(name)) return
+  throw Hal0Error.of('config.invalid', `[server] host ${host} is not a loopback address, and no user is defined`, {
+    param: 'server.host',
+    details: { remedy: 'Bind to 127.0.0.1, and reach hal0 from elsewhere through SSH or a tunnel.' },
+  })
+}
+
+function announce(bus: EventBus, log: Log, type: string, message: string): void {
+  log.info({}, message)
+  bus.publish({ type, severity: 'info', source: 'daemon', message, data: {} })
+}
+
+function binariesOf(settings: DaemonSettings): Record<string, string> {
+  return Object.fromEntries(Object.entries(settings.runners).map(([key, runner]) => [key, runner.binary]))
+}
+
+function slotSettings({ slots }: DaemonSettings) {
+  return {
+    queueLimit: slots.queue_limit,
+    stopGraceMs: slots.stop_grace_s * SECOND_MS,
+    stopWaitMs: slots.stop_wait_s * SECOND_MS,
+    loadVerdictMs: slots.load_verdict_s * SECOND_MS,
+    loadLimitMs: slots.load_limit_s * SECOND_MS,
+  }
+}
+
+function gatewaySettings({ dispatcher, server }: DaemonSettings) {
+  return {
+    loadWaitS: dispatcher.load_wait_s,
+    jsonLimitBytes: server.json_limit_bytes,
+    stallS: dispatcher.stall_s,
+    clientStallS: dispatcher.client_stall_s,
+    unknownModel: dispatcher.unknown_model,
+  }
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../kernel/clock.ts'
+import type { Hal0Error } from '../kernel/errors.ts'
+import type { Log } from '../kernel/log.ts'
+import { validRequestId } from './rules/headers.ts'
+import { pathOf } from './rules/match-route.ts'
+
+/** `Exchange.signal.reason` when the client is gone; otherwise the reason is the Hal0Error that it is still to be told. */
+export const CLIENT_GONE = Symbol('client gone')
+
+/** What a request's one log line says besides time, status and bytes. Never a body, a key or a query. */
+export interface ExchangeFacts {
+  slot?: string
+  /** Step of the resolution that chose the slot. */
+  reason?: string
+  /** Why it ended badly: an error code, or `client_gone`, `client_stalled`. */
+  failure?: string
+  /** The text behind `failure`, for people. */
+  detail?: string
+}
+
+/** nginx's word for "the client left before there was an answer"; only ever in the log. */
+const STATUS_CLIENT_GONE = 499
+
+/** One request and its answer: who asked, whether they are still there, and the log line when it is over. */
+export class Exchange {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly id: string
+  readonly facts: ExchangeFacts = {}
+  /** Answer bytes handed to the connection, headers not counted. */
+  bytesSent = 0
+  /** Resolves when the answer has left or the connection is gone. */
+  readonly over: Promise<void>
+  readonly #ending = new AbortController()
+
+  constructor(req: IncomingMessage, res: ServerResponse, deps: { log: Log; clock: Clock }) {
+    this.req = req
+    this.res = res
+    this.id = validRequestId(req.headers['x-request-id']) ?? `req_${randomUUID()}`
+    const startedMs = deps.clock.monotonicMs()
+    const { socket } = req
+    this.over = new Promise((resolve) => {
+      const onClose = (): void => {
+        // The answer closes when it is complete or its connection is gone; a pipelined one only hears the connection.
+        socket.off('close', onClose)
+        res.off('close', onClose)
+        if (!res.writableFinished) this.#ending.abort(CLIENT_GONE)
+        deps.log.info(this.#line(deps.clock.monotonicMs() - startedMs), 'request')
+        resolve()
+      }
+      socket.once('close', onClose)
+      res.once('close', onClose)
+    })
+    // What there is to know about a broken connection comes with 'close'.
+    req.on('error', () => {})
+    res.on('error', () => {})
+  }
+
+  /** Aborts when nobody waits any more, or when `end` was called. */
+  get signal(): AbortSignal {
+    return this.#ending.signal
+  }
+
+  get isClientGone(): boolean {
+    return this.signal.reason === CLIENT_GONE
+  }
+
+  /** Ends it from our side; whoever works on it tells the client `reason`. */
+  end(reason: Hal0Error): void {
+    this.#ending.abort(reason)
+  }
+
+  #line(elapsedMs: number): object {
+    const { res, req } = this
+    const answered = res.headersSent || res.writableFinished
+    return {
+      request_id: this.id,
+      method: req.method,
+      route: pathOf(req.url ?? ''),
+      status: answered ? res.statusCode : STATUS_CLIENT_GONE,
+      bytes: this.bytesSent,
+      ms: Math.round(elapsedMs),
+      ...(res.writableFinished ? {} : { failure: 'client_gone' }),
+      ...this.facts,
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Publisher } from '../events/bus.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Hal0Error, messageOf, toHal0Error } from '../kernel/errors.ts'
+import type { Log } from '../kernel/log.ts'
+import type { Slots } from '../slots/slots.ts'
+import { sendError, sendPreflight, setCommonHeaders } from './answer.ts'
+import { EnginePools } from './engine-pool.ts'
+import { Exchange } from './exchange.ts'
+import { serveInference } from './inference-route.ts'
+import { sendModel, sendModels } from './models-route.ts'
+import { matchRoute, pathOf } from './rules/match-route.ts'
+import { shortened } from './rules/resolve-route.ts'
+import type { GatewaySettings } from './settings.ts'
+
+/** Everything under /v1/. Routing to it, and who may ask at all (SPEC 14), are decided before. */
+export interface Gateway {
+  /** Answers the request, whatever happens. */
+  handle(req: IncomingMessage, res: ServerResponse): void
+  /** Requests whose answer has not left completely, or on which an engine still works. */
+  inFlight(): number
+  /** Ends what is in flight (streams get a last error event), refuses what still comes, closes the connections to engines. */
+  close(): Promise<void>
+}
+
+export interface GatewayDeps {
+  readonly slots: Slots
+  readonly settings: GatewaySettings
+  readonly log: Log
+  readonly clock: Clock
+  readonly bus: Publisher
+}
+
+/** A client may ask again so long after the daemon began to stop: about the time of a restart. */
+const RESTART_RETRY_S = 5
+/** Time in which the last bytes of an answer have to leave when the gateway closes. */
+const LAST_WORDS_MS = 1_000
+
+/** The inference hot path. Source: SPEC 11, DESIGN "The hot path". */
+export function createGateway(deps: GatewayDeps): Gateway {
+  const { slots, settings, clock, log, bus } = deps
+  const startedMs = clock.nowMs()
+  const pools = new EnginePools()
+  const exchanges = new Map<Exchange, Promise<unknown>>()
+  const unsubscribe = slots.onEngineGone((attemptId) => pools.forget(attemptId))
+  let isClosing = false
+
+  async function serve(exchange: Exchange): Promise<void> {
+    const { req, res } = exchange
+    try {
+      if (isClosing) throw stopping()
+      await route(exchange)
+    } catch (thrown) {
+      if (exchange.isClientGone) return
+      const error = toHal0Error(thrown)
+      if (error.code === 'internal') {
+        log.error(
+          { request_id: exchange.id, err: messageOf(error.cause), stack: stackOf(error.cause) },
+          'request failed',
+        )
+      }
+      if (res.headersSent) res.destroy()
+      else sendError(exchange, error)
+    } finally {
+      const { failure, slot, detail } = exchange.facts
+      if (failure === 'dispatch.upstream_unavailable' || failure === 'dispatch.stalled') {
+        const data = { code: failure, slot, request_id: exchange.id, route: pathOf(req.url ?? '') }
+        bus.publish({
+          type: 'gateway.engine_lost',
+          severity: 'error',
+          source: `slot:${slot}`,
+          message: detail ?? failure,
+          data,
+        })
+      }
+    }
+  }
+
+  async function route(exchange: Exchange): Promise<void> {
+    const { req, res } = exchange
+    const method = req.method ?? ''
+    const path = shortened(pathOf(req.url ?? ''))
+    const match = matchRoute(method, req.url ?? '')
+    switch (match.kind) {
+      case 'preflight':
+        return sendPreflight(exchange)
+      case 'models':
+        return sendModels(exchange, slots.rows(), startedMs)
+      case 'model':
+        return sendModel(exchange, match.id, slots.rows(), startedMs)
+      case 'inference':
+        return await serveInference(exchange, match.path, { slots, settings, clock, pools })
+      case 'unsupported':
+        throw Hal0Error.of('dispatch.route_unsupported', `${path} is not served yet`)
+      case 'unknown':
+        throw Hal0Error.of(
+          'dispatch.no_route',
+          `There is no ${path}; GET /v1/models and POST /v1/chat/completions exist`,
+        )
+      case 'bad_path':
+        throw Hal0Error.of('request.invalid', `The path ${path} has a broken percent escape`)
+      case 'wrong_method':
+        res.setHeader('Allow', match.allow)
+        throw Hal0Error.of('request.invalid', `${path} does not take ${method}; it takes ${match.allow}`)
+    }
+  }
+
+  return {
+    handle(req, res) {
+      const exchange = new Exchange(req, res, { log, clock })
+      setCommonHeaders(res, exchange.id)
+      const done = Promise.all([serve(exchange), exchange.over]).finally(() => exchanges.delete(exchange))
+      exchanges.set(exchange, done)
+    },
+    inFlight: () => exchanges.size,
+    async close() {
+      isClosing = true
+      unsubscribe()
+      const pending = [...exchanges.values()]
+      for (const exchange of exchanges.keys()) exchange.end(stopping())
+      await pools.close()
+      // A client that takes nothing must not hold the daemon.
+      const cancel = clock.setTimer(LAST_WORDS_MS, () => {
+        for (const { res } of exchanges.keys()) res.destroy()
+      })
+      await Promise.all(pending)
+      cancel()
+    },
+  }
+}
+
+function stopping(): Hal0Error {
+  return Hal0Error.of('slot.unloading', 'hal0 is stopping', { retryAfterS: RESTART_RETRY_S })
+}
+
+function stackOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error ? thrown.stack : undefined
+}

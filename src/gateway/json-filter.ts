@@ -1,0 +1,53 @@
+import { type AnswerFilter, NOTHING } from './answer-filter.ts'
+import { encodeJsonString } from './rules/json-bytes.ts'
+import { JsonScanner } from './rules/json-scanner.ts'
+
+/**
+ * Gives a JSON answer the model name that was asked for, while it streams: only the name itself is ever held back.
+ * What is no JSON passes as it is. Source: SPEC 11 "`model` in an answer is the name that was asked for".
+ */
+export function createJsonFilter(askedName: string): AnswerFilter {
+  const scanner = new JsonScanner()
+  const name = Buffer.from(encodeJsonString(askedName))
+  let baseBytes = 0
+  /** The part of an unfinished name that came with earlier chunks. */
+  let held: Buffer = NOTHING
+  let broken = false
+
+  return {
+    push(chunk) {
+      if (broken) return chunk
+      if (scanner.push(chunk) !== undefined) {
+        broken = true
+        return withHeld(chunk)
+      }
+      const out: Buffer[] = []
+      const bytes = withHeld(chunk)
+      const startBytes = baseBytes - (bytes.length - chunk.length)
+      let cursor = startBytes
+      for (const found of scanner.closed) {
+        if (found.value === askedName) continue
+        out.push(bytes.subarray(cursor - startBytes, found.start - startBytes), name)
+        cursor = found.end
+      }
+      const openAt = scanner.openModelAt
+      const upTo = openAt === undefined ? bytes.length : openAt - startBytes
+      out.push(bytes.subarray(cursor - startBytes, upTo))
+      held = bytes.subarray(upTo)
+      baseBytes += chunk.length
+      return out.length === 1 ? (out[0] ?? NOTHING) : Buffer.concat(out)
+    },
+    end() {
+      const rest = held
+      held = NOTHING
+      return rest
+    },
+  }
+
+  function withHeld(chunk: Buffer): Buffer {
+    if (held.length === 0) return chunk
+    const both = Buffer.concat([held, chunk])
+    held = NOTHING
+    return both
+  }
+}

@@ -1,0 +1,89 @@
+/** A request to /v1, understood as far as method and path go. */
+export type RouteMatch =
+  | { readonly kind: 'models' }
+  | { readonly kind: 'model'; readonly id: string }
+  /** Goes to an engine under the same path. */
+  | { readonly kind: 'inference'; readonly path: InferencePath }
+  | { readonly kind: 'preflight' }
+  /** A route of the contract that is not served yet. */
+  | { readonly kind: 'unsupported' }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'bad_path' }
+  | { readonly kind: 'wrong_method'; readonly allow: string }
+
+/** POST routes with a JSON body that are forwarded. Source: SPEC 11. */
+export const INFERENCE_PATHS = ['/v1/chat/completions', '/v1/completions'] as const
+export type InferencePath = (typeof INFERENCE_PATHS)[number]
+
+const UNSUPPORTED_PATHS = [
+  '/v1/responses',
+  '/v1/embeddings',
+  '/v1/rerank',
+  '/v1/rerankings',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/audio/speech',
+  '/v1/audio/transcriptions',
+  '/v1/images/generations',
+  '/v1/tokenize',
+]
+
+const READ = 'GET, HEAD, OPTIONS'
+const WRITE = 'POST, OPTIONS'
+
+/** Path of a request target: no query, no trailing slash. */
+export function pathOf(target: string): string {
+  const path = target.split('?', 1)[0] ?? ''
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+}
+
+/** Which route is meant by a method and a request target (`req.url`)? Source: SPEC 11. */
+export function matchRoute(method: string, target: string): RouteMatch {
+  if (method === 'OPTIONS') return { kind: 'preflight' }
+  const path = pathOf(target)
+  const reads = method === 'GET' || method === 'HEAD'
+  if (path === '/v1/models') return reads ? { kind: 'models' } : { kind: 'wrong_method', allow: READ }
+  if (path.startsWith('/v1/models/')) {
+    if (!reads) return { kind: 'wrong_method', allow: READ }
+    try {
+      return { kind: 'model', id: decodeURIComponent(path.slice('/v1/models/'.length)) }
+    } catch {
+      return { kind: 'bad_path' }
+    }
+  }
+  const inference = INFERENCE_PATHS.find((known) => known === path)
+  if (inference === undefined) return { kind: UNSUPPORTED_PATHS.includes(path) ? 'unsupported' : 'unknown' }
+  return method === 'POST' ? { kind: 'inference', path: inference } : { kind: 'wrong_method', allow: WRITE }
+}
+
+const KEY_PARAMETERS = ['api_key', 'api-key', 'apikey']
+
+/** The query of a request target without the client's key: '' or `?…`. Everything else stays byte for byte. */
+export function queryWithoutKey(target: string): string {
+  const at = target.indexOf('?')
+  if (at < 0) return ''
+  const kept = target
+    .slice(at + 1)
+    .split('&')
+    .filter((pair) => !KEY_PARAMETERS.includes(parameterName(pair)))
+  return kept.length === 0 || (kept.length === 1 && kept[0] === '') ? '' : `?${kept.join('&')}`
+}
+
+function parameterName(pair: string): string {
+  const raw = pair.split('=', 1)[0] ?? ''
+  try {
+    return decodeURIComponent(raw).toLowerCase()
+  } catch {
+    return raw.toLowerCase()
+  }
+}
+
+/**
+ * How long may this request wait for a load, in ms? `header` is `X-Hal0-Wait` in seconds: it can lower the limit, not raise it.
+ * Undefined = the header is no number of seconds. Source: SPEC 11 "Cold slot".
+ */
+export function waitLimitMs(header: string | undefined, loadWaitS: number): number | undefined {
+  if (header === undefined) return loadWaitS * 1000
+  if (!/^\d{1,9}(\.\d{1,9})?$/.test(header.trim())) return undefined
+  return Math.min(Number(header), loadWaitS) * 1000
+}

@@ -1,0 +1,37 @@
+import type { Home } from '../files/home.ts'
+import { findHomeAccess, findNode, findSystem } from './find-basics.ts'
+import { findEmbeddedEngine, findLlamaServer } from './find-engines.ts'
+import { findGpu, findMemory, findNvidiaSmi } from './find-hardware.ts'
+import { findPodman, findSystemd } from './find-services.ts'
+import type { Finding, Machine } from './finding.ts'
+
+/** What doctor concludes: all findings in a fixed order, and whether hal0 can run here. */
+export interface Diagnosis {
+  /** True when every required finding is ok. */
+  readonly ok: boolean
+  readonly findings: readonly Finding[]
+}
+
+/**
+ * What does this machine have, and what would each missing thing give? Needs no daemon, changes nothing, never rejects;
+ * readers run side by side, each bounded by the 3 s of an external command.
+ * `llamaServer` is the path from the settings when one is configured. Source: SPEC 18, README "hal0 doctor".
+ */
+export async function diagnose(
+  machine: Machine,
+  options: { readonly home: Home; readonly llamaServer?: string },
+): Promise<Diagnosis> {
+  const [home, llamaServer, gpu, nvidiaSmi, podman, systemd, memory] = await Promise.all([
+    findHomeAccess(options.home),
+    findLlamaServer(machine, options.llamaServer),
+    findGpu(machine),
+    findNvidiaSmi(machine),
+    findPodman(machine),
+    findSystemd(machine),
+    findMemory(machine),
+  ])
+  const embedded = findEmbeddedEngine(machine, { onlyEngine: !llamaServer.ok })
+  const node = findNode(machine)
+  const findings = [node, findSystem(machine), home, embedded, llamaServer, gpu, nvidiaSmi, podman, systemd, memory]
+  return { ok: findings.every((finding) => finding.ok || !finding.required), findings }
+}

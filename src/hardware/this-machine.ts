@@ -1,0 +1,16 @@
+import { findOwnPackage } from './find-package.ts'
+import type { Machine } from './finding.ts'
+import { runCommand } from './run-command.ts'
+
+/** The machine this process runs on. */
+export function thisMachine(): Machine {
+  return {
+    root: '/',
+    env: process.env,
+    nodeVersion: process.versions.node,
+    platform: process.platform,
+    arch: process.arch,
+    run: (program, args) => runCommand(program, args),
+    findPackage: findOwnPackage,
+  }
+}

@@ -1,0 +1,39 @@
+import { MIB } from '../../../kernel/units.ts'
+
+/** Numbers of requests at once to choose from; more are used only when asked for: each costs a window of memory. */
+export const PARALLEL_CHOICES: readonly number[] = [1, 2, 3, 4]
+
+/** Windows of the default may take this share of the memory that is free. */
+const MEMORY_SHARE = 0.25
+
+/**
+ * Below this size a step takes well under a millisecond, less than gathering a second thread costs (threads are started per
+ * step): on two cores a 1.5 MB model decodes ten times faster on one thread than on two.
+ */
+const ONE_THREAD_BELOW_BYTES = 64 * MIB
+
+/** How many threads compute a step. `asked` 0 = choose. */
+export function chooseThreads(asked: number, cores: number, weightBytes: number): number {
+  if (asked > 0) return asked
+  return weightBytes < ONE_THREAD_BELOW_BYTES ? 1 : Math.max(1, cores)
+}
+
+/**
+ * How many requests are decoded at once when nobody said: up to four, as many as fit a quarter of the free memory with a full
+ * window each, at least one. `contextBytes`: the need for each of PARALLEL_CHOICES.
+ */
+export function chooseParallel(contextBytes: readonly number[], freeBytes: number): number {
+  const fitting = PARALLEL_CHOICES.filter((_, at) => (contextBytes[at] ?? 0) <= freeBytes * MEMORY_SHARE)
+  return Math.max(1, ...fitting)
+}
+
+/** Halves that a CPU with AVX-512 multiplies at once. */
+const VECTOR_HALVES = 64
+
+/**
+ * Whether attention is computed fused. On a CPU the fused code handles heads that do not fill whole vectors one number at a time:
+ * with heads of 40 it is seven times slower at 1,000 tokens. Otherwise the library decides (it saves memory at long windows).
+ */
+export function chooseFlashAttention(headSize: number): 'auto' | false {
+  return headSize % VECTOR_HALVES === 0 ? 'auto' : false
+}

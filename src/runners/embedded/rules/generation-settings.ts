@@ -1,0 +1,107 @@
+import { badRequest } from './engine-error.ts'
+import { booleanField, isObject, type JsonObject, numberField, wholeField } from './read-fields.ts'
+import { refuseUnsupported } from './unsupported-fields.ts'
+
+/** How the next token is chosen. */
+export interface SamplingSettings {
+  /** 0 or less = always the likeliest token. */
+  readonly temperature: number
+  /** 0 = off. */
+  readonly topK: number
+  readonly topP: number
+  readonly minP: number
+  /** undefined = drawn for this request. */
+  readonly seed: number | undefined
+  /** 1 = off. */
+  readonly repeatPenalty: number
+  /** How many tokens back the penalties look; −1 = all. */
+  readonly repeatLastTokens: number
+  readonly presencePenalty: number
+  readonly frequencyPenalty: number
+}
+
+/** What a client asked for, apart from the prompt. */
+export interface GenerationSettings {
+  readonly sampling: SamplingSettings
+  /** −1 = until the model stops or the window is full. */
+  readonly maxTokens: number
+  readonly stop: readonly string[]
+  readonly ignoreEos: boolean
+  /** Whether a window that already holds the beginning of this prompt may be continued. */
+  readonly cachePrompt: boolean
+  readonly stream: boolean
+  /** `stream_options.include_usage` */
+  readonly includeUsage: boolean
+}
+
+/** llama-server's defaults. */
+export const DEFAULT_SAMPLING: SamplingSettings = {
+  temperature: 0.8,
+  topK: 40,
+  topP: 0.95,
+  minP: 0.05,
+  seed: undefined,
+  repeatPenalty: 1,
+  repeatLastTokens: 64,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+}
+
+const MAX_SEED = 2 ** 32 - 1
+
+function readSampling(body: JsonObject): SamplingSettings {
+  const d = DEFAULT_SAMPLING
+  const seed = wholeField(body, 'seed', -1)
+  return {
+    temperature: numberField(body, 'temperature', d.temperature),
+    topK: Math.max(0, wholeField(body, 'top_k', d.topK)),
+    topP: numberField(body, 'top_p', d.topP, [0, 1]),
+    minP: numberField(body, 'min_p', d.minP, [0, 1]),
+    // llama-server spells "draw one" as −1 and as the largest unsigned number.
+    seed: seed < 0 || seed >= MAX_SEED ? undefined : seed,
+    repeatPenalty: numberField(body, 'repeat_penalty', d.repeatPenalty, [0.01, 100]),
+    repeatLastTokens: wholeField(body, 'repeat_last_n', d.repeatLastTokens),
+    presencePenalty: numberField(body, 'presence_penalty', d.presencePenalty, [-2, 2]),
+    frequencyPenalty: numberField(body, 'frequency_penalty', d.frequencyPenalty, [-2, 2]),
+  }
+}
+
+function readStop(body: JsonObject): readonly string[] {
+  const stop = body['stop']
+  if (stop === undefined || stop === null) return []
+  const list: readonly unknown[] = Array.isArray(stop) ? stop : [stop]
+  return list
+    .map((text) => {
+      if (typeof text !== 'string') throw badRequest("'stop' must be a string or an array of strings")
+      return text
+    })
+    .filter((text) => text !== '')
+}
+
+function readMaxTokens(body: JsonObject): number {
+  for (const key of ['max_completion_tokens', 'max_tokens', 'n_predict']) {
+    if (body[key] !== undefined && body[key] !== null) return Math.max(-1, wholeField(body, key, -1))
+  }
+  return -1
+}
+
+function readIncludeUsage(body: JsonObject): boolean {
+  const options = body['stream_options']
+  if (options === undefined || options === null) return false
+  if (!isObject(options)) throw badRequest("'stream_options' must be an object")
+  return booleanField(options, 'include_usage', false)
+}
+
+/** Reads everything but the prompt. Errors: 400 naming the field. */
+export function readGenerationSettings(body: JsonObject): GenerationSettings {
+  refuseUnsupported(body)
+  return {
+    sampling: readSampling(body),
+    maxTokens: readMaxTokens(body),
+    stop: readStop(body),
+    ignoreEos: booleanField(body, 'ignore_eos', false),
+    cachePrompt: booleanField(body, 'cache_prompt', true),
+    stream: booleanField(body, 'stream', false),
+    includeUsage: readIncludeUsage(body),
+  }
+}

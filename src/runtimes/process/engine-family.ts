@@ -1,0 +1,116 @@
+import type { Log } from '../../kernel/log.ts'
+import { errnoOf, isAlive, lookAtProcesses } from './proc.ts'
+import { type Family, familyOf, type SeenProcess } from './rules/family.ts'
+
+type StopSignal = 'SIGTERM' | 'SIGKILL'
+
+/** What names an engine from outside. */
+export interface EngineIdentity {
+  readonly pid: number
+  readonly startTicks: number
+  /** The exact value of HAL0_ENGINE. */
+  readonly cookie: string
+  /** See FamilyFacts.groupId. */
+  readonly groupId: number | undefined
+}
+
+/** All processes of one engine: finds them, signals them, and never anybody else. */
+export class EngineFamily {
+  readonly #engine: EngineIdentity
+  readonly #log: Log
+  /** Start ticks by pid of everything that was seen to belong to the engine. */
+  readonly #known: Map<number, number>
+  /** Those that have had their SIGTERM: llama-server takes a second one as "drop everything". */
+  readonly #asked = new Set<string>()
+  #groupWasAsked = false
+  /** Members of another user: they cannot be ended by us, so a stop does not wait for them. */
+  readonly #foreign = new Set<string>()
+
+  constructor(engine: EngineIdentity, log: Log) {
+    this.#engine = engine
+    this.#log = log
+    this.#known = new Map([[engine.pid, engine.startTicks]])
+  }
+
+  /** Whether nothing that was seen so far is alive. Cheap; says nothing about what was not seen. */
+  areKnownDead(): boolean {
+    return [...this.#known].every(([pid, startTicks]) => {
+      return this.#foreign.has(keyOf({ pid, startTicks })) || !isAlive(pid, startTicks)
+    })
+  }
+
+  /** Everything of the engine that is alive. Looks again before it says "nobody": a child may hide from one look by a fork. */
+  async look(): Promise<Family> {
+    const first = await this.#lookOnce()
+    return first.members.length > 0 ? first : await this.#lookOnce()
+  }
+
+  /** Sends SIGTERM, at most one to each. */
+  ask(family: Family): void {
+    const fresh = family.members.filter((member) => !this.#asked.has(keyOf(member)))
+    const byGroup = this.#groupWasAsked ? [] : this.#signalGroup(family, 'SIGTERM')
+    this.#groupWasAsked ||= byGroup.length > 0
+    for (const member of fresh) {
+      this.#asked.add(keyOf(member))
+      if (!byGroup.includes(member)) this.#signal(member, 'SIGTERM')
+    }
+  }
+
+  /** Sends SIGKILL. To each as well: only so does a member of another user show, whom the group's signal passes over silently. */
+  kill(family: Family): void {
+    this.#signalGroup(family, 'SIGKILL')
+    for (const member of family.members) {
+      if (this.#signal(member, 'SIGKILL') === 'EPERM') this.#giveUpOn(member)
+    }
+  }
+
+  async #lookOnce(): Promise<Family> {
+    // Nothing of the engine is older than its first process, and what is known needs no proof.
+    const table = await lookAtProcesses(
+      (stat) => stat.startTicks >= this.#engine.startTicks && this.#known.get(stat.pid) !== stat.startTicks,
+    )
+    const family = familyOf(table, {
+      cookie: this.#engine.cookie,
+      groupId: this.#engine.groupId,
+      known: this.#known,
+      selfPid: process.pid,
+    })
+    const members = family.members.filter((member) => !this.#foreign.has(keyOf(member)))
+    for (const member of members) this.#known.set(member.pid, member.startTicks)
+    return { ...family, members }
+  }
+
+  /** The whole group at once, so that nobody in it forks away. Returns who was in it; nobody when it is not (or no longer) the engine's. */
+  #signalGroup(family: Family, signal: StopSignal): readonly SeenProcess[] {
+    const { groupId } = this.#engine
+    if (groupId === undefined || !family.ownsGroup) return []
+    const inGroup = family.members.filter((member) => member.groupId === groupId)
+    if (!inGroup.some((member) => isAlive(member.pid, member.startTicks))) return []
+    send(-groupId, signal)
+    return inGroup
+  }
+
+  /** Looks once more right before, for pids are used again. Returns the system's error name, or ''. */
+  #signal(member: SeenProcess, signal: StopSignal): string {
+    return isAlive(member.pid, member.startTicks) ? send(member.pid, signal) : ''
+  }
+
+  #giveUpOn(member: SeenProcess): void {
+    this.#foreign.add(keyOf(member))
+    this.#log.warn({ pid: member.pid }, 'a process of the engine runs as another user and cannot be stopped by hal0')
+  }
+}
+
+function keyOf(process: { readonly pid: number; readonly startTicks: number }): string {
+  return `${process.pid}@${process.startTicks}`
+}
+
+/** Returns the system's error name, or '' when it was sent. */
+function send(target: number, signal: StopSignal): string {
+  try {
+    process.kill(target, signal)
+    return ''
+  } catch (thrown) {
+    return errnoOf(thrown)
+  }
+}
