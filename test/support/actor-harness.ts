@@ -66,7 +66,6 @@ export function openActor(options: HarnessOptions) {
       stopWaitMs: 30_000,
       loadVerdictMs: 180_000,
       loadLimitMs: 900_000,
-      portRange: [8081, 8999],
     },
     effects: {
       resolve: async (slot) => ({

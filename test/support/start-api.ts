@@ -1,0 +1,67 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createOpenGuard } from '../../src/access/guard.ts'
+import { createApi } from '../../src/api/api.ts'
+import type { EventBus } from '../../src/events/bus.ts'
+import { createEventBus } from '../../src/events/memory-bus.ts'
+import { type Clock, systemClock } from '../../src/kernel/clock.ts'
+import { type Log, silentLog } from '../../src/kernel/log.ts'
+import { type StubSlots, stubRow, stubSlots } from './stub-slots-api.ts'
+
+export interface TestApi {
+  readonly url: string
+  readonly port: number
+  readonly slots: StubSlots
+  readonly bus: EventBus
+  readonly logFolder: string
+  /** Lines that the API logged as error: `[facts, message]`. */
+  readonly errors: [object, string][]
+  /** What the daemon does at shutdown, as far as the API sees it. */
+  close(): void
+  stop(): Promise<void>
+}
+
+/** A real server on a free loopback port: the management API over stub slots `agent` (ready) and `coder` (offline). */
+export async function startApi(options: { readonly clock?: Clock; readonly keep?: number } = {}): Promise<TestApi> {
+  const clock = options.clock ?? systemClock
+  const logFolder = await mkdtemp(join(tmpdir(), 'hal0-api-'))
+  const rows = [stubRow('coder', { state: 'offline', pid: null, queued: 1 }), stubRow('agent', { in_flight: 2 })]
+  const slots = stubSlots(logFolder, rows)
+  const bus = createEventBus({ clock, firstId: 1, keep: options.keep ?? 1_000 })
+  const closing = new AbortController()
+  const errors: [object, string][] = []
+  const log: Log = { ...silentLog, error: (facts, message) => errors.push([facts, message]), child: () => log }
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const startedAt = new Date(clock.nowMs()).toISOString()
+  const listener = createApi({
+    slots,
+    bus,
+    clock,
+    log,
+    daemon: () => ({ version: '1.2.3', url, home: '/tmp/home', pid: process.pid, started_at: startedAt }),
+    guard: createOpenGuard({ allowedHosts: () => [] }),
+    closing: closing.signal,
+  })
+  server.on('request', listener)
+  return {
+    url,
+    port,
+    slots,
+    bus,
+    logFolder,
+    errors,
+    close: () => closing.abort(),
+    async stop() {
+      closing.abort()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await rm(logFolder, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { NewEvent } from '../../src/contract/events.ts'
+import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
+import { defaultGatewaySettings, type GatewaySettings } from '../../src/gateway/settings.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import type { Log } from '../../src/kernel/log.ts'
+import type { Slots } from '../../src/slots/slots.ts'
+
+export interface TestGateway {
+  readonly origin: string
+  readonly port: number
+  readonly gateway: Gateway
+  /** Every line that was logged, at any level. */
+  readonly lines: { readonly message: string; readonly facts: Readonly<Record<string, unknown>> }[]
+  readonly events: NewEvent[]
+  /** Resolves with the log line of the n-th request that ended (from 1). */
+  requestLine(n: number): Promise<Readonly<Record<string, unknown>>>
+  stop(): Promise<void>
+}
+
+/** The gateway alone behind a plain HTTP server on a free loopback port. */
+export async function startGateway(slots: Slots, settings: Partial<GatewaySettings> = {}): Promise<TestGateway> {
+  const lines: TestGateway['lines'] = []
+  const events: NewEvent[] = []
+  const watchers = new Set<() => void>()
+  const write = (facts: object, message: string): void => {
+    lines.push({ message, facts: { ...facts } })
+    for (const check of [...watchers]) check()
+  }
+  const log: Log = { debug: write, info: write, warn: write, error: write, child: () => log }
+  const gateway = createGateway({
+    slots,
+    settings: { ...defaultGatewaySettings, ...settings },
+    log,
+    clock: systemClock,
+    bus: { publish: (event) => void events.push(event) },
+  })
+  const server = createServer((req, res) => gateway.handle(req, res))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    gateway,
+    lines,
+    events,
+    requestLine: (n) =>
+      new Promise((resolve) => {
+        const check = (): void => {
+          const line = lines.filter((candidate) => candidate.message === 'request')[n - 1]
+          if (line === undefined) return
+          watchers.delete(check)
+          resolve(line.facts)
+        }
+        watchers.add(check)
+        check()
+      }),
+    async stop() {
+      server.close()
+      await gateway.close()
+      server.closeAllConnections()
+    },
+  }
+}

@@ -1,0 +1,172 @@
+import type { SlotRow } from '../../src/contract/slot-row.ts'
+import { Hal0Error } from '../../src/kernel/errors.ts'
+import type { AcquireOptions, EngineEndpoint, Lease, Slots } from '../../src/slots/slots.ts'
+
+export interface StubSlot {
+  readonly endpoint: EngineEndpoint
+  readonly row?: Partial<SlotRow>
+  /** Places at the engine; default: no limit. */
+  readonly parallel?: number
+}
+
+/** `Slots` without actors or processes: leases, a queue of places, and a load that the test opens. */
+export interface StubSlots extends Slots {
+  /** What happened, in order: `wait NAME`, `lease NAME`, `release NAME`, `left NAME`. */
+  readonly log: string[]
+  readonly waits: number[]
+  leases(): readonly Lease[]
+  /** From now on `acquire` waits until `open`. */
+  hold(name: string): void
+  open(name: string): void
+  /** From now on `acquire` rejects with it; undefined = serves again. */
+  failWith(error: Hal0Error | undefined): void
+  revoke(reason: Hal0Error): void
+  engineGone(attemptId: string): void
+  /** Resolves when the log holds `entry` so many times. */
+  logged(entry: string, times?: number): Promise<void>
+  setAttempt(attemptId: string): void
+}
+
+const BASE_ROW: SlotRow = {
+  name: '',
+  state: 'ready',
+  model_id: 'hello',
+  type: 'llm',
+  device: 'cpu',
+  port: null,
+  pid: null,
+  runtime: 'process',
+  runner: 'embedded',
+  in_flight: 0,
+  queued: 0,
+  parallel: null,
+  autoload: false,
+  last_used_at: null,
+  updated_at: '2026-01-01T00:00:00.000Z',
+  message: '',
+  failure: null,
+  phases: null,
+}
+
+export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): StubSlots {
+  const rows = Object.entries(slots).map(([name, slot]): SlotRow => ({ ...BASE_ROW, ...slot.row, name }))
+  const held = new Map<string, (() => void)[]>()
+  const queues = new Map<string, (() => void)[]>()
+  const active = new Map<string, number>()
+  const live = new Map<Lease, AbortController>()
+  const goneListeners = new Set<(attemptId: string) => void>()
+  const log: string[] = []
+  const watchers = new Set<() => void>()
+  const waits: number[] = []
+  let failure: Hal0Error | undefined
+  let attemptId = 'attempt-1'
+
+  const note = (entry: string): void => {
+    log.push(entry)
+    for (const check of [...watchers]) check()
+  }
+  const pump = (name: string): void => {
+    const limit = slots[name]?.parallel ?? Number.POSITIVE_INFINITY
+    const queue = queues.get(name) ?? []
+    while (queue.length > 0 && (active.get(name) ?? 0) < limit && !held.has(name)) queue.shift()?.()
+  }
+  const never = (what: string) => (): never => {
+    throw new Error(`the stub has no ${what}`)
+  }
+
+  function acquire(name: string, { signal, waitMs }: AcquireOptions): Promise<Lease> {
+    const slot = slots[name]
+    if (slot === undefined) return Promise.reject(Hal0Error.of('slot.not_found', `There is no slot "${name}"`))
+    if (failure !== undefined) return Promise.reject(failure)
+    note(`wait ${name}`)
+    waits.push(waitMs)
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined
+      const queue = queues.get(name) ?? []
+      queues.set(name, queue)
+      const leave = (reason: unknown): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onAbort)
+        const at = queue.indexOf(grant)
+        if (at >= 0) queue.splice(at, 1)
+        note(`left ${name}`)
+        reject(reason)
+      }
+      const onAbort = (): void => leave(signal.reason)
+      const grant = (): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onAbort)
+        active.set(name, (active.get(name) ?? 0) + 1)
+        const controller = new AbortController()
+        const lease: Lease = {
+          slot: name,
+          attemptId,
+          endpoint: slot.endpoint,
+          revoked: controller.signal,
+          release() {
+            if (!live.delete(lease)) throw new Error('a lease was released twice')
+            active.set(name, (active.get(name) ?? 0) - 1)
+            note(`release ${name}`)
+            pump(name)
+          },
+        }
+        live.set(lease, controller)
+        note(`lease ${name}`)
+        resolve(lease)
+      }
+      if (signal.aborted) return leave(signal.reason)
+      signal.addEventListener('abort', onAbort)
+      if (held.has(name)) {
+        const loading = () => Hal0Error.of('slot.loading', `Slot "${name}" is loading`, { retryAfterS: 7 })
+        timer = setTimeout(() => leave(loading()), waitMs)
+      }
+      queue.push(grant)
+      pump(name)
+    })
+  }
+
+  return {
+    log,
+    waits,
+    rows: () => rows,
+    row: (name) => rows.find((row) => row.name === name),
+    acquire,
+    load: never('load'),
+    unload: never('unload'),
+    restart: never('restart'),
+    logPath: never('log'),
+    onEngineGone(listener) {
+      goneListeners.add(listener)
+      return () => goneListeners.delete(listener)
+    },
+    leases: () => [...live.keys()],
+    hold: (name) => void held.set(name, []),
+    open(name) {
+      held.delete(name)
+      pump(name)
+    },
+    failWith(error) {
+      failure = error
+    },
+    revoke(reason) {
+      for (const controller of live.values()) controller.abort(reason)
+    },
+    engineGone(id) {
+      for (const listener of goneListeners) listener(id)
+    },
+    setAttempt(id) {
+      attemptId = id
+    },
+    logged(entry, times = 1) {
+      return new Promise((resolve) => {
+        const check = (): void => {
+          if (log.filter((line) => line === entry).length < times) return
+          watchers.delete(check)
+          resolve()
+        }
+        watchers.add(check)
+        check()
+      })
+    },
+  }
+}
