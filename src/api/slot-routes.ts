@@ -25,7 +25,7 @@ const show = createRoute({
   responses: { 200: jsonAnswer(slotRowSchema, 'The slot.'), ...errorResponse },
 })
 
-const state = createRoute({
+const showState = createRoute({
   method: 'get',
   path: '/api/slots/{name}/state',
   tags: ['slots'],
@@ -38,7 +38,7 @@ const state = createRoute({
 export function addSlotRoutes(app: OpenAPIHono<ApiEnv>, { slots }: ApiContext): void {
   app.openapi(list, (c) => c.json({ slots: [...slots.rows()] }, 200))
   app.openapi(show, (c) => c.json(rowOf(slots, c.req.valid('param').name), 200))
-  app.openapi(state, (c) => c.json(stateRecord(rowOf(slots, c.req.valid('param').name)), 200))
+  app.openapi(showState, (c) => c.json(stateRecord(rowOf(slots, c.req.valid('param').name)), 200))
 }
 
 /** Errors: `slot.not_found`. */

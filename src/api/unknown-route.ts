@@ -21,7 +21,7 @@ export function answerUnknownRoute(c: ApiRequest, routes: readonly KnownRoute[])
     return respond(errorAnswer(Hal0Error.of('request.invalid', message), requestId, 404))
   }
   if (methods.has('GET')) methods.add('HEAD')
-  const allow = [...methods].sort().join(', ')
+  const allow = [...methods].toSorted().join(', ')
   const message = `${path} does not take ${method}; it takes ${allow}.`
   return respond(errorAnswer(Hal0Error.of('request.invalid', message), requestId, 405), { allow })
 }

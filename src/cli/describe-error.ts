@@ -30,17 +30,35 @@ export function describeError(thrown: unknown): ErrorReport {
     return report(EXIT.unreachable, 'connection_error', thrown, 'daemon.unreachable', WHERE_IS_IT)
   }
   if (thrown instanceof Hal0Error) {
+    const body = errorBody(thrown)
+    const { remedy } = body.error.details
     return {
       exitCode: EXIT.failed,
       message: thrown.message,
       code: thrown.code,
-      remedy: thrown.entry.remedy,
-      body: errorBody(thrown),
+      remedy: typeof remedy === 'string' ? remedy : thrown.entry.remedy,
+      body,
     }
   }
   if (thrown instanceof UsageError) return report(EXIT.usage, 'usage_error', thrown, thrown.code, thrown.remedy)
   if (thrown instanceof CliError) return report(EXIT.failed, 'cli_error', thrown, thrown.code, thrown.remedy)
+  const refused = systemCode(thrown)
+  if (refused !== undefined) {
+    return report(
+      EXIT.failed,
+      'system_error',
+      thrown,
+      refused,
+      'The system refused this: check the path or address that is named, and your rights.',
+    )
+  }
   return report(EXIT.failed, 'cli_error', thrown, 'internal', 'This may be a fault of hal0; HAL0_DEBUG=1 shows where.')
+}
+
+/** `EACCES`, `ENOSPC` …: what a system call said, undefined for any other error. */
+function systemCode(thrown: unknown): string | undefined {
+  const isSystemError = thrown instanceof Error && 'syscall' in thrown && 'code' in thrown
+  return isSystemError ? String(thrown.code) : undefined
 }
 
 function report(

@@ -1,5 +1,8 @@
 import Table from 'cli-table3'
 
+/** For a terminal that does not know its width (it then says 0). */
+const FALLBACK_COLUMNS = 80
+
 /** Where a command writes. Results go to stdout, everything said to people on the way goes to stderr. */
 export interface Output {
   readonly json: boolean
@@ -47,7 +50,7 @@ export function createOutput(options: {
       if (!stderr.isTTY) return
       wipe()
       if (line === undefined) return
-      stderr.write(line.slice(0, Math.max(0, (stderr.columns ?? 80) - 1)))
+      stderr.write(line.slice(0, Math.max(0, (stderr.columns || FALLBACK_COLUMNS) - 1)))
       progressShown = true
     },
   }

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { MAX_LOG_LINES } from '../contract/logs.ts'
+import { ownVersion } from '../version.ts'
 import { chat } from './commands/chat.ts'
 import { doctor } from './commands/doctor.ts'
 import { quickstart } from './commands/quickstart.ts'
@@ -11,7 +12,6 @@ import { slotShow } from './commands/slot-show.ts'
 import { status } from './commands/status.ts'
 import { describeError, errorLines } from './describe-error.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
-import { ownVersion } from '../version.ts'
 
 /** Longest drain that the API takes. */
 const MAX_DRAIN_S = 3_600

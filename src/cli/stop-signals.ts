@@ -22,13 +22,14 @@ export interface StopSignals {
 export function watchStopSignals(): StopSignals {
   const first = new AbortController()
   const second = new AbortController()
+  const isUnderNpm = process.env['npm_lifecycle_event'] !== undefined
   let firstAtMs = 0
   const onSignal = (name: string) => {
     const nowMs = performance.now()
     if (!first.signal.aborted) {
       firstAtMs = nowMs
       first.abort(name)
-    } else if (nowMs - firstAtMs >= SAME_WISH_MS) second.abort(name)
+    } else if (!isUnderNpm || nowMs - firstAtMs >= SAME_WISH_MS) second.abort(name)
   }
   for (const name of STOP_SIGNALS) process.on(name, onSignal)
   if (process.env['npm_lifecycle_event'] === 'start') {

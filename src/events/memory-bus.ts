@@ -75,7 +75,7 @@ export function createEventBus(options: MemoryBusOptions): EventBus {
   }
 
   function append(fresh: NewEvent, nowMs: number): Hal0Event {
-    const event: Hal0Event = { ...fresh, id: nextId++, ts: isoTime(nowMs) }
+    const event: Hal0Event = { id: nextId++, ts: isoTime(nowMs), ...fresh }
     kept.push(event)
     // Cut in bulk: dropping one of ten thousand each time would move the whole array.
     if (kept.length >= keep * 2) kept = kept.slice(-keep)

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { buildConnector, Client } from 'undici'
+import type { Clock } from '../kernel/clock.ts'
 import type { Lease } from '../slots/slots.ts'
 
 /**
@@ -7,8 +8,16 @@ import type { Lease } from '../slots/slots.ts'
  * `Keep-Alive`; a request on a connection that is just being closed would be lost.
  */
 const KEEP_ALIVE_MS = 800
+/**
+ * A connection rests so long before it serves again: an engine that closes after an answer, although it promised keep-alive, has
+ * done so by then. Costs a few more connections under load, and spares most races.
+ */
+const REST_MS = 10
 /** A connection that ends within this time of a request, on which nothing came, was being closed before the engine saw the request. */
 const RACE_WINDOW_MS = 1_000
+
+/** Why a connection was ended from our side; made once, since it is part of every stream's ordinary end. */
+export const CUT_OFF: Error = new Error('ended by the gateway')
 
 /**
  * One connection to an engine, used by one request at a time. undici's own queue is never used: a request that waits in it cannot
@@ -20,11 +29,13 @@ export class EngineConnection {
   #socket: Socket | undefined
   #bytesBefore = 0
   #sentAtMs = 0
+  /** Monotonic time at which it was given back. */
+  idleSinceMs = 0
 
   constructor(origin: string, attemptId: string) {
     this.attemptId = attemptId
     // No time limit to connect: a busy engine may take its time to accept; the client or the slot's stop ends the wait.
-    const connect = buildConnector({ timeout: 0 } as buildConnector.BuildOptions)
+    const connect = buildConnector({ timeout: 0 })
     this.client = new Client(origin, {
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -59,7 +70,7 @@ export class EngineConnection {
 
   /** Resolves when the connection is gone. */
   async destroy(): Promise<void> {
-    await this.client.destroy()
+    await this.client.destroy(CUT_OFF)
   }
 }
 
@@ -68,14 +79,28 @@ export class EnginePools {
   readonly #idle = new Map<string, EngineConnection[]>()
   readonly #gone = new WeakSet<EngineConnection>()
   readonly #busy = new Set<EngineConnection>()
+  readonly #clock: Clock
   #closed = false
 
-  /** The most recently used idle connection, else a new one (which connects when it is used). */
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The most recently used idle connection that has rested, else a new one (which connects when it is used). */
   take(lease: Lease, options: { readonly fresh: boolean } = { fresh: false }): EngineConnection {
-    const idle = options.fresh ? undefined : this.#idle.get(lease.attemptId)?.pop()
+    const idle = options.fresh ? undefined : this.#takeRested(lease.attemptId)
     const connection = idle ?? new EngineConnection(lease.endpoint.origin, lease.attemptId)
     this.#busy.add(connection)
     return connection
+  }
+
+  #takeRested(attemptId: string): EngineConnection | undefined {
+    // Oldest first.
+    const idle = this.#idle.get(attemptId) ?? []
+    const nowMs = this.#clock.monotonicMs()
+    while (nowMs - (idle[0]?.idleSinceMs ?? nowMs) >= KEEP_ALIVE_MS) void idle.shift()?.destroy()
+    const at = idle.findLastIndex((connection) => nowMs - connection.idleSinceMs >= REST_MS)
+    return at < 0 ? undefined : idle.splice(at, 1)[0]
   }
 
   /** Back after a complete answer. */
@@ -85,6 +110,7 @@ export class EnginePools {
       void connection.destroy()
       return
     }
+    connection.idleSinceMs = this.#clock.monotonicMs()
     const idle = this.#idle.get(connection.attemptId)
     if (idle === undefined) this.#idle.set(connection.attemptId, [connection])
     else idle.push(connection)

@@ -40,7 +40,7 @@ const LAST_WORDS_MS = 1_000
 export function createGateway(deps: GatewayDeps): Gateway {
   const { slots, settings, clock, log, bus } = deps
   const startedMs = clock.nowMs()
-  const pools = new EnginePools()
+  const pools = new EnginePools(clock)
   const exchanges = new Map<Exchange, Promise<unknown>>()
   const unsubscribe = slots.onEngineGone((attemptId) => pools.forget(attemptId))
   let isClosing = false

@@ -8,7 +8,6 @@ import { JsonScanner } from './rules/json-scanner.ts'
  */
 export function createJsonFilter(askedName: string): AnswerFilter {
   const scanner = new JsonScanner()
-  const name = Buffer.from(encodeJsonString(askedName))
   let baseBytes = 0
   /** The part of an unfinished name that came with earlier chunks. */
   let held: Buffer = NOTHING
@@ -21,21 +20,22 @@ export function createJsonFilter(askedName: string): AnswerFilter {
         broken = true
         return withHeld(chunk)
       }
-      const out: Buffer[] = []
+      const out: Uint8Array[] = []
       const bytes = withHeld(chunk)
       const startBytes = baseBytes - (bytes.length - chunk.length)
       let cursor = startBytes
-      for (const found of scanner.closed) {
+      for (const found of scanner.facts.closed) {
         if (found.value === askedName) continue
-        out.push(bytes.subarray(cursor - startBytes, found.start - startBytes), name)
+        out.push(bytes.subarray(cursor - startBytes, found.start - startBytes), encodeJsonString(askedName))
         cursor = found.end
       }
-      const openAt = scanner.openModelAt
+      const openAt = scanner.facts.openModelAt
       const upTo = openAt === undefined ? bytes.length : openAt - startBytes
-      out.push(bytes.subarray(cursor - startBytes, upTo))
+      const last = bytes.subarray(cursor - startBytes, upTo)
+      out.push(last)
       held = bytes.subarray(upTo)
       baseBytes += chunk.length
-      return out.length === 1 ? (out[0] ?? NOTHING) : Buffer.concat(out)
+      return out.length === 1 ? last : Buffer.concat(out)
     },
     end() {
       const rest = held

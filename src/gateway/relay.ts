@@ -6,7 +6,7 @@ import { SECOND_MS } from '../kernel/units.ts'
 import type { Lease } from '../slots/slots.ts'
 import { noteFailure, sendError } from './answer.ts'
 import { AnswerWriter } from './answer-writer.ts'
-import type { EngineConnection, EnginePools } from './engine-pool.ts'
+import { CUT_OFF, type EngineConnection, type EnginePools } from './engine-pool.ts'
 import type { Exchange } from './exchange.ts'
 import { CLIENT_GONE } from './exchange.ts'
 import type { HeaderBag } from './rules/headers.ts'
@@ -97,7 +97,7 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#isOver) return controller.abort(new Error('nobody waits for this request any more'))
+    if (this.#isOver) return controller.abort(CUT_OFF)
     this.#controller = controller
     this.#connection.markSent(this.#deps.clock.monotonicMs())
   }
@@ -193,8 +193,7 @@ class Relay implements Dispatcher.DispatchHandler {
       release()
       return
     }
-    this.#controller?.abort(new Error('cut off by the gateway'))
-    // The lease ends when the engine has been cut off, not before: it would be handed on while the engine still works.
+    // Cuts off an answer that is still under way. The lease ends when the engine has been cut off, not before: it would be handed on while the engine still works.
     this.#deps.pools.discard(this.#connection).then(release, release)
   }
 }

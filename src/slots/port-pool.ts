@@ -5,10 +5,9 @@ import { Hal0Error } from '../kernel/errors.ts'
 export interface PortPool {
   /**
    * `explicit`: that port or `slot.port_in_use`. Otherwise `previous` when it is still free, else the lowest free one of the range.
-   * The claim lasts until the slot claims again or releases.
+   * The claim lasts until the slot claims again.
    */
   claim(slot: string, wish: { readonly explicit?: number; readonly previous?: number | null }): Promise<number>
-  release(slot: string): void
 }
 
 export function createPortPool(range: readonly [number, number]): PortPool {
@@ -52,7 +51,6 @@ export function createPortPool(range: readonly [number, number]): PortPool {
       tail = result.catch(() => undefined)
       return result
     },
-    release: (slot) => void claims.delete(slot),
   }
 }
 

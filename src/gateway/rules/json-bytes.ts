@@ -29,11 +29,10 @@ export function isHex(byte: number): boolean {
   return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66)
 }
 
-/** Is this what may follow a backslash, `u` aside? */
-export function isSimpleEscape(byte: number): boolean {
-  // " \ / b f n r t
-  return byte === 0x22 || byte === 0x5c || byte === 0x2f || [0x62, 0x66, 0x6e, 0x72, 0x74].includes(byte)
-}
+/** 1 for what may follow a backslash, `u` aside: \" \\ \/ \b \f \n \r \t. */
+export const SIMPLE_ESCAPE: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
+  [0x22, 0x5c, 0x2f, 0x62, 0x66, 0x6e, 0x72, 0x74].includes(byte) ? 1 : 0,
+)
 
 /** The word that a first byte begins, or undefined. */
 export function literalOf(byte: number): 'true' | 'false' | 'null' | undefined {
@@ -48,6 +47,8 @@ export function literalOf(byte: number): 'true' | 'false' | 'null' | undefined {
  * The bytes have passed the scanner, so the escapes are well-formed.
  */
 export function decodeJsonString(bytes: readonly number[]): string | undefined {
+  // Nearly every key and name is plain ASCII.
+  if (bytes.every((byte) => byte < 0x80 && byte !== BACKSLASH)) return String.fromCharCode(...bytes)
   let percent = ''
   for (const byte of bytes) percent += `%${byte.toString(16).padStart(2, '0')}`
   try {

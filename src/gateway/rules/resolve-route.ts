@@ -38,7 +38,7 @@ function stateRank(state: string): number {
 }
 
 /** Order among slots bound to one model: state rank, fewest in flight, most recently used, name. Source: SPEC 4. */
-export function compareCandidates(a: RouteCandidate, b: RouteCandidate): number {
+function compareCandidates(a: RouteCandidate, b: RouteCandidate): number {
   return (
     stateRank(a.state) - stateRank(b.state) ||
     a.in_flight - b.in_flight ||
@@ -66,7 +66,7 @@ export function resolveRoute(query: RouteQuery): RouteDecision {
   }
 
   // 3. Slots that are bound to the model.
-  const [bound] = active.filter((row) => row.model_id === model).sort(compareCandidates)
+  const [bound] = active.filter((row) => row.model_id === model).toSorted(compareCandidates)
   if (bound !== undefined) return chosen(bound.name, '3 bound to the model')
 
   const fallback = active.find((row) => row.name === DEFAULT_SLOT)

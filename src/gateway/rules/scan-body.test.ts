@@ -87,7 +87,7 @@ describe('scanBody against JSON.parse', () => {
         for (let at = 0; at < bytes.length; at += size)
           expect(scanner.push(bytes.subarray(at, at + size))).toBeUndefined()
         expect(scanner.end()).toBeUndefined()
-        expect(scanner.model ?? { kind: 'absent' }).toEqual(facts(text).model)
+        expect(scanner.facts.model ?? { kind: 'absent' }).toEqual(facts(text).model)
       }),
     )
   })

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../kernel/result.ts'
-import { JsonScanner, type ModelValue, type ScanFault } from './json-scanner.ts'
+import { JsonScanner, type ScanFault } from './json-scanner.ts'
+import type { ModelValue } from './top-level-facts.ts'
 
 /** What the gateway needs to know of a request body. Offsets are bytes into the text that was scanned. */
 export interface BodyFacts {
@@ -30,14 +31,15 @@ export function bomLength(bytes: Uint8Array): number {
 export function scanBody(bytes: Uint8Array): Result<BodyFacts, BodyFault> {
   const bom = bomLength(bytes)
   const scanner = new JsonScanner()
+  const { facts } = scanner
   const fault = scanner.push(bytes.subarray(bom)) ?? scanner.end()
   if (fault !== undefined) return err(placed(bytes, { ...fault, offset: fault.offset + bom }))
-  if (scanner.objectAt === undefined) return err(placed(bytes, { offset: bom, expected: 'a JSON object' }))
+  if (facts.objectAt === undefined) return err(placed(bytes, { offset: bom, expected: 'a JSON object' }))
   return ok({
-    model: shifted(scanner.model ?? { kind: 'absent' }, bom),
-    stream: scanner.stream,
-    objectAt: scanner.objectAt + bom,
-    hasKeys: scanner.hasKeys,
+    model: shifted(facts.model ?? { kind: 'absent' }, bom),
+    stream: facts.stream,
+    objectAt: facts.objectAt + bom,
+    hasKeys: facts.hasKeys,
   })
 }
 

@@ -10,7 +10,8 @@ const MAX_BODY_BYTES = 64 * MIB
 export async function readJson(request: IncomingMessage): Promise<JsonObject> {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // Not destroyed when the loop is left early: the refusal still has to be sent on this connection.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length
     if (bytes > MAX_BODY_BYTES) {
       throw new EngineError(413, 'invalid_request_error', `the request body is larger than ${MAX_BODY_BYTES} bytes`)
@@ -80,10 +81,9 @@ export function openEventStream(response: ServerResponse, signal: AbortSignal): 
 
 /** Answers a failure: its own status when nothing was sent yet, else one last event. A client that left gets nothing. */
 export function sendFailure(response: ServerResponse, thrown: unknown): void {
-  if (response.destroyed || response.writableEnded) return
+  if (response.destroyed || response.writableEnded || response.socket?.destroyed === true) return
   const known = thrown instanceof EngineError
-  if (!known)
-    process.stderr.write(`request failed: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : thrown}\n`)
+  if (!known) process.stderr.write(`request failed: ${thrown instanceof Error ? thrown.stack : String(thrown)}\n`)
   const error = known ? thrown : new EngineError(500, 'server_error', 'the engine failed to answer; see its log')
   if (response.headersSent) response.end(`data: ${JSON.stringify(error.body())}\n\n`)
   else {

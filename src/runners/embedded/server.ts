@@ -57,8 +57,8 @@ async function main(): Promise<void> {
   // Nothing is kept that a clean end would have to save; decoding threads end with the process.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(0))
 
-  let engine: Engine | undefined
-  const handle = createRouter({ engine: () => engine, apiKey: process.env[KEY_ENV] || undefined })
+  const state: { engine?: Engine } = {}
+  const handle = createRouter({ engine: () => state.engine, apiKey: process.env[KEY_ENV] || undefined })
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (request, response) => {
     void handle(request, response)
   })
@@ -68,7 +68,8 @@ async function main(): Promise<void> {
   } catch (error) {
     return fail(`cannot listen on ${options.host}:${options.port}: ${messageOf(error)}`)
   }
-  engine = await load(options)
+  const engine = await load(options)
+  state.engine = engine
   const { loaded } = engine
   say(`model loaded: ${loaded.windowTokens} tokens for each of ${loaded.parallel} requests, ${loaded.threads} threads`)
 }

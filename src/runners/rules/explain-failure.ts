@@ -12,7 +12,7 @@ export interface FailureExplanation {
   readonly remedy: string | undefined
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: ESC is what is looked for.
+// oxlint-disable-next-line no-control-regex -- ESC is what is looked for.
 const ANSI = /\u001b\[[0-9;?]*[ -/]*[@-~]/g
 
 const LOOKS_LIKE_ERROR =

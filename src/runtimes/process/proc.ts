@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { ProcessRef } from '../../contract/slot-state.ts'
 import { COOKIE_ENV } from './rules/engine-cookie.ts'
 import type { SeenProcess } from './rules/family.ts'
@@ -12,6 +12,10 @@ const UNREADABLE = new Set([...GONE, 'EACCES', 'EPERM'])
 
 /** Reads of /proc/PID/stat between two turns of the event loop: some hundred microseconds. */
 const STATS_PER_TURN = 64
+
+/** How long an environment that reads as empty may be one between two programs. */
+const EXEC_ROUND_MS = 5
+const EXEC_ROUNDS = 4
 
 /** The process' line in /proc, zombies too; undefined = there is none. Throws when /proc cannot be read (no file descriptors left…). */
 export function readProcStat(pid: number): ProcStat | undefined {
@@ -46,21 +50,44 @@ export function readBootId(): string {
 export async function lookAtProcesses(wantsCookie: (stat: ProcStat) => boolean): Promise<SeenProcess[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const table: SeenProcess[] = []
-  let sinceTurn = 0
-  for (const pid of pids) {
+  let unsure: ProcStat[] = []
+  for (const [index, pid] of pids.entries()) {
+    if (index % STATS_PER_TURN === 0) await nextTurn()
     const stat = readProcStat(pid)
     if (stat === undefined) continue
-    table.push({ ...stat, cookie: wantsCookie(stat) && !isDead(stat) ? await readCookie(pid) : undefined })
-    sinceTurn += 1
-    if (sinceTurn % STATS_PER_TURN === 0) await nextTurn()
+    const environ = wantsCookie(stat) && canHoldCookie(stat) ? await readEnviron(pid) : undefined
+    if (environ === '') unsure.push(stat)
+    else table.push(seen(stat, environ))
+  }
+  for (let round = 0; unsure.length > 0 && round < EXEC_ROUNDS; round += 1) {
+    await delay(EXEC_ROUND_MS)
+    const still: ProcStat[] = []
+    for (const stat of unsure) {
+      const environ = await readEnviron(stat.pid)
+      if (environ === '' && round < EXEC_ROUNDS - 1) still.push(stat)
+      else table.push(seen(stat, environ))
+    }
+    unsure = still
   }
   return table
 }
 
-/** Not with a synchronous read: it waits for locks of the other process' memory, and the daemon serves meanwhile. */
-async function readCookie(pid: number): Promise<string | undefined> {
+function seen(stat: ProcStat, environ: string | undefined): SeenProcess {
+  return { ...stat, cookie: environ === undefined ? undefined : environValue(environ, COOKIE_ENV) }
+}
+
+/** Zombies have no environment any more, threads of the kernel never had one. */
+function canHoldCookie(stat: ProcStat): boolean {
+  return !isDead(stat) && !stat.isKernelThread
+}
+
+/**
+ * '' = it has none, or is just becoming another program (exec) and will have one in a moment. Not with a synchronous read: this one
+ * waits for locks of the other process' memory, and the daemon serves meanwhile.
+ */
+async function readEnviron(pid: number): Promise<string | undefined> {
   try {
-    return environValue(await readFile(`/proc/${pid}/environ`, 'utf8'), COOKIE_ENV)
+    return await readFile(`/proc/${pid}/environ`, 'utf8')
   } catch (thrown) {
     if (UNREADABLE.has(errnoOf(thrown))) return undefined
     throw thrown

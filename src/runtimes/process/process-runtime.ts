@@ -3,9 +3,8 @@ import { basename } from 'node:path'
 import type { LaunchPlan } from '../../contract/launch-plan.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import { isoTime } from '../../kernel/units.ts'
 import type { EngineProcess, Runtime, StartOptions, Survivor } from '../runtime.ts'
-import { watchAdopted, watchChild } from './engine-exit.ts'
+import { watchAdopted } from './engine-exit.ts'
 import { DEFAULT_LOG_LIMITS, type LogLimits } from './log-file.ts'
 import { LogRotator } from './log-rotator.ts'
 import { lookAtProcesses, readBootId } from './proc.ts'
@@ -62,11 +61,10 @@ class ProcessRuntime implements Runtime {
     // Not only once a minute: a slot that crashes at once would fill its log between two checks.
     await this.#rotator.check(logPath)
     this.#own.add(cookie)
-    const startedAt = isoTime(this.#clock.nowMs())
-    const { child, pid, startTicks } = await spawnEngine({ plan, attemptId, env, logPath, startedAt })
+    const { pid, startTicks, watch } = await spawnEngine({ plan, attemptId, env, logPath }, this.#clock)
     const log = this.#log.child({ slot: plan.slot, attemptId, pid })
     log.info({ program: plan.command[0], port: plan.port }, 'engine started')
-    const engine = new ProcessEngine({ pid, startTicks, cookie, groupId: pid }, watchChild(child, this.#clock), {
+    const engine = new ProcessEngine({ pid, startTicks, cookie, groupId: pid }, watch, {
       clock: this.#clock,
       log,
       bootId: this.#bootId,

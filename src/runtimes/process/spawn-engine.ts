@@ -2,6 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { argvOf, type LaunchPlan } from '../../contract/launch-plan.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { isoTime } from '../../kernel/units.ts'
+import { type ExitWatch, watchChild } from './engine-exit.ts'
 import { openLog } from './log-file.ts'
 import { readProcStat } from './proc.ts'
 import { markerLine } from './rules/log-marker.ts'
@@ -13,14 +16,12 @@ export interface SpawnRequest {
   /** The whole environment of the engine. */
   readonly env: Readonly<Record<string, string>>
   readonly logPath: string
-  /** ISO 8601, for the log. */
-  readonly startedAt: string
 }
 
 export interface SpawnedEngine {
-  readonly child: ChildProcess
   readonly pid: number
   readonly startTicks: number
+  readonly watch: ExitWatch
 }
 
 /** Engines do not stand in whatever folder the daemon was started in: it could not be removed or unmounted. */
@@ -30,7 +31,7 @@ const WORKING_FOLDER = '/'
  * Starts a plan's program as leader of its own session and process group, with nothing open but /dev/null and its log, so that it
  * outlives the daemon. Errors: `slot.spawn_failed`. Source: SPEC 10 "process".
  */
-export async function spawnEngine(request: SpawnRequest): Promise<SpawnedEngine> {
+export async function spawnEngine(request: SpawnRequest, clock: Clock): Promise<SpawnedEngine> {
   const { plan, env, logPath } = request
   const [named, ...args] = argvOf(plan)
   // A path with a slash in it means what it meant to the daemon, although the engine starts elsewhere.
@@ -39,7 +40,8 @@ export async function spawnEngine(request: SpawnRequest): Promise<SpawnedEngine>
     throw logFailure(plan.slot, program, logPath, thrown)
   })
   try {
-    const marker = markerLine({ slot: plan.slot, attemptId: request.attemptId, startedAt: request.startedAt })
+    const startedAt = isoTime(clock.nowMs())
+    const marker = markerLine({ slot: plan.slot, attemptId: request.attemptId, startedAt })
     // A full disk is no reason not to serve.
     await log.appendFile(marker).catch(() => {})
     const child = spawn(program, args, {
@@ -52,7 +54,8 @@ export async function spawnEngine(request: SpawnRequest): Promise<SpawnedEngine>
     if (child.pid === undefined) throw await startError(child)
     child.on('error', () => {})
     child.unref()
-    return { child, pid: child.pid, startTicks: startTicksOf(child.pid) }
+    // Both before the event loop turns: an engine that fails at once would be gone, and its exit told to nobody.
+    return { pid: child.pid, startTicks: startTicksOf(child.pid), watch: watchChild(child, clock) }
   } catch (thrown) {
     throw await spawnFailure(plan.slot, program, env['PATH'] ?? '', thrown)
   } finally {
@@ -66,7 +69,7 @@ async function startError(child: ChildProcess): Promise<unknown> {
   return error
 }
 
-/** To be called before the event loop turns: until then even a process that has ended is still in /proc. */
+/** Until the event loop turns, even a process that has ended is still in /proc. */
 function startTicksOf(pid: number): number {
   try {
     const stat = readProcStat(pid)

@@ -7,10 +7,10 @@ export const PARALLEL_CHOICES: readonly number[] = [1, 2, 3, 4]
 const MEMORY_SHARE = 0.25
 
 /**
- * Below this size a step takes well under a millisecond, less than gathering a second thread costs (threads are started per
+ * Below this size one thread finishes a step before others have been gathered (they are started per
  * step): on two cores a 1.5 MB model decodes ten times faster on one thread than on two.
  */
-const ONE_THREAD_BELOW_BYTES = 64 * MIB
+const ONE_THREAD_BELOW_BYTES = 128 * MIB
 
 /** How many threads compute a step. `asked` 0 = choose. */
 export function chooseThreads(asked: number, cores: number, weightBytes: number): number {

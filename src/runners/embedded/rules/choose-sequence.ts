@@ -20,6 +20,6 @@ export function chooseSequence(free: readonly FreeSequence[], promptTokens: numb
     if (best === undefined || candidate.sharedTokens > best.sharedTokens) best = candidate
   }
   if (best !== undefined && best.sharedTokens > promptTokens * WORTH_SHARING) return best.id
-  const oldest = [...free].sort((a, b) => a.lastUse - b.lastUse || a.id - b.id)[0]
+  const oldest = free.toSorted((a, b) => a.lastUse - b.lastUse || a.id - b.id)[0]
   return oldest?.id ?? 0
 }

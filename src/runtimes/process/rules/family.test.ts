@@ -14,6 +14,7 @@ function seen(pid: number, change: Partial<SeenProcess> = {}): SeenProcess {
     sessionId: 100,
     threads: 1,
     startTicks: pid * 10,
+    isKernelThread: false,
     cookie: undefined,
     ...change,
   }

@@ -18,7 +18,13 @@ describe('parseProcStat', () => {
       sessionId: 8407,
       threads: 3,
       startTicks: 76435,
+      isKernelThread: false,
     })
+  })
+
+  it('tells threads of the kernel', () => {
+    const line = '2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 0 0 0 0'
+    expect(parseProcStat(line)?.isKernelThread).toBe(true)
   })
 
   it.each([

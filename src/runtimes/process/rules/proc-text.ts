@@ -8,10 +8,14 @@ export interface ProcStat {
   readonly sessionId: number
   readonly threads: number
   readonly startTicks: number
+  readonly isKernelThread: boolean
 }
 
-/** Places of fields 4, 5, 6, 20 and 22 of proc(5), counted from field 3, the first behind the name. */
-const FIELD = { parentPid: 1, groupId: 2, sessionId: 3, threads: 17, startTicks: 19 } as const
+/** Places of fields 4, 5, 6, 9, 20 and 22 of proc(5), counted from field 3, the first behind the name. */
+const FIELD = { parentPid: 1, groupId: 2, sessionId: 3, flags: 6, threads: 17, startTicks: 19 } as const
+
+/** PF_KTHREAD in the flags. */
+const KERNEL_THREAD_BIT = 21
 
 /** Reads one line of /proc/PID/stat; undefined = it is no such line. The name (field 2) may hold spaces and parentheses. */
 export function parseProcStat(text: string): ProcStat | undefined {
@@ -29,6 +33,7 @@ export function parseProcStat(text: string): ProcStat | undefined {
     sessionId: field(FIELD.sessionId),
     threads: field(FIELD.threads),
     startTicks: field(FIELD.startTicks),
+    isKernelThread: Math.floor(field(FIELD.flags) / 2 ** KERNEL_THREAD_BIT) % 2 === 1,
   }
   const numbers = [stat.pid, stat.parentPid, stat.groupId, stat.sessionId, stat.threads, stat.startTicks]
   return stat.state !== '' && numbers.every(Number.isSafeInteger) ? stat : undefined

@@ -8,7 +8,7 @@ function seen(
   cookie: string | undefined,
   change: Partial<SeenProcess> = {},
 ): SeenProcess {
-  const base = { state: 'S', parentPid: 1, groupId: 100, sessionId: 100, threads: 1 }
+  const base = { state: 'S', parentPid: 1, groupId: 100, sessionId: 100, threads: 1, isKernelThread: false }
   return { ...base, pid, startTicks, cookie, ...change }
 }
 

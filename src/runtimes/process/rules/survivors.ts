@@ -27,7 +27,7 @@ export function chooseSurvivors(
   }
   return [...byCookie].flatMap(([cookieText, carriers]) => {
     const cookie = parseCookie(cookieText)
-    const main = carriers.sort(mainFirst)[0]
+    const main = carriers.toSorted(mainFirst)[0]
     if (cookie === undefined || cookie.homeId !== options.homeId || main === undefined) return []
     const leads = main.pid === main.groupId && main.pid === main.sessionId
     return [{ cookie, cookieText, main, groupId: leads ? main.pid : undefined }]

@@ -1,0 +1,164 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { repoRoot, runCli } from '../support/run-cli.ts'
+
+let userFolder = ''
+beforeAll(async () => {
+  userFolder = await mkdtemp(join(tmpdir(), 'hal0-cli-'))
+})
+afterAll(() => rm(userFolder, { recursive: true, force: true }))
+
+const hal0 = (...args: string[]) => runCli(args, { userFolder })
+
+describe('without a daemon', () => {
+  it('doctor needs none, ends with 0 here and says what each thing gives', async () => {
+    const run = await hal0('doctor', '--json', '--home', join(userFolder, 'home'))
+    expect(run.code).toBe(0)
+    const diagnosis = JSON.parse(run.stdout)
+    expect(diagnosis.ok).toBe(true)
+    expect(diagnosis.findings.map((finding: { name: string }) => finding.name)).toEqual([
+      'node',
+      'system',
+      'home',
+      'embedded-engine',
+      'llama-server',
+      'gpu',
+      'nvidia-smi',
+      'podman',
+      'systemd',
+      'memory',
+    ])
+    for (const finding of diagnosis.findings) {
+      expect(finding).toEqual({
+        name: expect.any(String),
+        ok: expect.any(Boolean),
+        required: expect.any(Boolean),
+        found: expect.stringMatching(/./),
+        gives: expect.stringMatching(/./),
+      })
+    }
+    // In a pipe: one line of tab-separated cells per finding.
+    const plain = await hal0('doctor', '--home', join(userFolder, 'home'))
+    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(10)
+    expect(plain.stdout).toMatch(/^ok\tnode\tNode\.js /)
+  })
+
+  it('doctor ends with 1 where hal0 cannot run, and names the place', async () => {
+    await writeFile(join(userFolder, 'a-file'), '')
+    const run = await hal0('doctor', '--home', join(userFolder, 'a-file'))
+    expect(run.code).toBe(1)
+    expect(run.stdout).toMatch(/^FAIL\thome\t.*a-file is in the way/m)
+  })
+
+  it('--version prints the one of package.json', async () => {
+    const run = await hal0('--version')
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  })
+
+  it.each([
+    [[], /Usage: hal0/],
+    [['slot'], /Usage: hal0 slot/],
+    [['frobnicate'], /unknown command 'frobnicate'/],
+    [['slot', 'list', '--frob'], /unknown option '--frob'/],
+    [['slot', 'show'], /missing required argument 'name'/],
+    [['slot', 'logs', 'agent', '-n', 'many'], /whole number from 0 to 10000/],
+    [['serve', '--port', '70000'], /whole number from 0 to 65535/],
+    [['status', 'extra'], /too many arguments/],
+    [['status', '--url', 'not a url'], /--url is "not a url"/],
+    [['quickstart', '--ask'], /argument missing/],
+    [['chat', '--url', 'http://127.0.0.1:9'], /nothing to ask/],
+  ])('wrong usage ends with 2: hal0 %j', async (args, text) => {
+    const run = await hal0(...args)
+    expect(run).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(text) })
+  })
+
+  it.each(
+    [
+      ['status'],
+      ['slot', 'list'],
+      ['slot', 'show', 'agent'],
+      ['slot', 'load', 'agent'],
+      ['slot', 'unload', 'agent'],
+      ['slot', 'restart', 'agent'],
+      ['slot', 'logs', 'agent'],
+      ['slot', 'logs', 'agent', '-f'],
+      ['chat', 'hello'],
+    ].map((args) => [args]),
+  )('no daemon ends with 3 and one remedy: hal0 %j', async (args) => {
+    const run = await hal0(...args, '--home', join(userFolder, 'nobody'))
+    expect(run).toMatchObject({ code: 3, stdout: '' })
+    expect(run.stderr.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^hal0: No hal0 daemon runs in .*nobody .*\(daemon\.unreachable\)$/),
+      expect.stringMatching(/^ {2}Start it with `hal0 serve`/),
+    ])
+  })
+
+  it('an address where nobody listens ends with 3, also as JSON on stderr', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    server.close()
+    await once(server, 'close')
+    const url = `http://127.0.0.1:${port}`
+    const run = await hal0('slot', 'list', '--json', '--url', url)
+    expect(run).toMatchObject({ code: 3, stdout: '' })
+    expect(JSON.parse(run.stderr)).toEqual({
+      error: {
+        message: `No hal0 daemon answers at ${url} (connection refused)`,
+        type: 'connection_error',
+        param: null,
+        code: 'daemon.unreachable',
+        details: { url, remedy: expect.any(String) },
+      },
+    })
+    const byEnv = await runCli(['slot', 'list'], { userFolder, env: { HAL0_API_URL: url } })
+    expect(byEnv).toMatchObject({ code: 3, stderr: expect.stringContaining(url) })
+  })
+
+  it('something else at the address is a failure, not an unreachable daemon', async () => {
+    const server = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    try {
+      const run = await hal0('status', '--url', `http://127.0.0.1:${port}`)
+      expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining('Not an answer of a hal0 daemon') })
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+
+  it('a reader that leaves early is no failure', async () => {
+    const script = 'node dist/cli/main.js doctor --json | head -c 1; echo "${PIPESTATUS[0]}"'
+    const child = spawn('bash', ['-c', script], { cwd: repoRoot, stdio: ['ignore', 'pipe', 'pipe'] })
+    const chunks: Buffer[] = []
+    const complaints: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+    child.stderr.on('data', (chunk: Buffer) => complaints.push(chunk))
+    await once(child, 'close')
+    expect(Buffer.concat(chunks).toString()).toBe('{0\n')
+    expect(Buffer.concat(complaints).toString()).toBe('')
+  })
+})
+
+describe('quickstart --model refuses what is no model, before anything is started or written', () => {
+  it.each([
+    ['absent.gguf', /There is no file .*absent\.gguf/],
+    ['text.gguf', /text\.gguf is not a GGUF file/],
+    ['folder.gguf', /folder\.gguf is a folder/],
+  ])('%s', async (file, text) => {
+    await writeFile(join(userFolder, 'text.gguf'), 'some text')
+    await mkdir(join(userFolder, 'folder.gguf'), { recursive: true })
+    const home = join(userFolder, 'model-home')
+    const run = await hal0('quickstart', '--home', home, '--port', '0', '--model', file, '--ask', 'x')
+    expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(text) })
+    const after = await hal0('status', '--home', home)
+    expect(after.code).toBe(3)
+  })
+})

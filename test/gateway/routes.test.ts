@@ -1,0 +1,374 @@
+import { connect } from 'node:net'
+import OpenAI from 'openai'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Hal0Error } from '../../src/kernel/errors.ts'
+import { send } from '../support/raw-http.ts'
+import { type FakeEngine, startFakeEngine } from '../support/start-fake.ts'
+import { startGateway, type TestGateway } from '../support/start-gateway.ts'
+import { createStubSlots, type StubSlots } from '../support/stub-slots.ts'
+
+let engine: FakeEngine
+let slots: StubSlots
+let gateway: TestGateway
+
+beforeEach(async () => {
+  engine = await startFakeEngine({ argv: ['--alias', 'agent'] })
+  const endpoint = { origin: engine.origin, engineKey: engine.key, alias: 'agent', onClientAbort: 'abort' } as const
+  slots = createStubSlots({
+    agent: { endpoint },
+    bare: { endpoint, row: { model_id: null } },
+    embed: { endpoint, row: { type: 'embedding', model_id: 'e5' } },
+  })
+  gateway = await startGateway(slots, { jsonLimitBytes: 1_000_000 })
+})
+
+afterEach(async () => {
+  await gateway.stop()
+  await engine.stop()
+})
+
+const messages = [{ role: 'user' as const, content: 'Hello there' }]
+const chat = (body: object = {}, path = '/v1/chat/completions') => ({
+  path,
+  body: { model: 'agent', messages, ...body },
+})
+const client = () => new OpenAI({ baseURL: `${gateway.origin}/v1`, apiKey: 'client-secret', maxRetries: 0 })
+
+describe('the official openai client', () => {
+  it('lists, chats, and streams', async () => {
+    const names: string[] = []
+    for await (const model of client().models.list()) names.push(model.id)
+    expect(names).toEqual(['agent', 'embed'])
+    const whole = await client().chat.completions.create({ model: 'agent', messages })
+    expect(whole.choices[0]?.message.content).toMatch(/^Echo [0-9a-f]{8}: Hello there$/)
+    const stream = await client().chat.completions.create({ model: 'agent', messages, stream: true })
+    let text = ''
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+    expect(text).toBe(whole.choices[0]?.message.content)
+    const completion = await client().completions.create({ model: 'agent', prompt: 'Once' })
+    expect(completion.choices[0]?.text).toContain('Once')
+  })
+
+  it('parses the error for a bad body', async () => {
+    const failing = client().chat.completions.create({ model: 7 as unknown as string, messages })
+    const error = await failing.catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError)
+    expect(error).toMatchObject({ status: 400, code: 'request.invalid', param: 'model', type: 'invalid_request_error' })
+  })
+
+  it('parses the error of a slot that cannot serve, with its Retry-After', async () => {
+    slots.failWith(Hal0Error.of('slot.loading', 'Slot "agent" is loading', { retryAfterS: 3 }))
+    const error = await client()
+      .chat.completions.create({ model: 'agent', messages })
+      .catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(OpenAI.InternalServerError)
+    expect(error).toMatchObject({ status: 503, code: 'slot.loading' })
+    expect((error as { headers: Headers }).headers.get('retry-after')).toBe('3')
+  })
+})
+
+describe('/v1/models', () => {
+  it('CASES 11: shows each slot that has a model, and wakes nothing', async () => {
+    const answer = await send(gateway.origin, { path: '/v1/models' })
+    expect(answer.status).toBe(200)
+    const created = expect.any(Number) as number
+    expect(answer.json()).toEqual({
+      object: 'list',
+      data: [
+        {
+          id: 'agent',
+          object: 'model',
+          created,
+          owned_by: 'hal0',
+          hal0: { model: 'hello', state: 'ready', type: 'llm' },
+        },
+        {
+          id: 'embed',
+          object: 'model',
+          created,
+          owned_by: 'hal0',
+          hal0: { model: 'e5', state: 'ready', type: 'embedding' },
+        },
+      ],
+    })
+    expect(slots.log).toEqual([])
+    expect((await engine.state()).counters.requests).toBe(0)
+  })
+
+  it.each(['agent', 'hal0/agent', 'hal0%2Fagent'])('shows one: %s', async (id) => {
+    expect((await send(gateway.origin, { path: `/v1/models/${id}` })).json()).toMatchObject({
+      id: decodeURIComponent(id),
+    })
+  })
+
+  it.each(['nope', 'bare', 'hal0/nope'])('404 for %s', async (id) => {
+    const answer = await send(gateway.origin, { path: `/v1/models/${id}` })
+    expect(answer.status).toBe(404)
+    expect(answer.json()).toMatchObject({ error: { code: 'model_not_found', type: 'not_found_error' } })
+  })
+
+  it('answers HEAD without a body', async () => {
+    const answer = await send(gateway.origin, { path: '/v1/models', method: 'HEAD' })
+    expect([answer.status, answer.text]).toEqual([200, ''])
+    expect(Number(answer.headers['content-length'])).toBeGreaterThan(10)
+  })
+})
+
+describe('routes', () => {
+  it.each([
+    ['POST', '/v1/embeddings', 501, 'dispatch.route_unsupported'],
+    ['POST', '/v1/messages', 501, 'dispatch.route_unsupported'],
+    ['GET', '/v1/nothing', 404, 'dispatch.no_route'],
+    ['GET', '/v1/models/%zz', 400, 'request.invalid'],
+  ])('%s %s is %i %s', async (method, path, status, code) => {
+    const answer = await send(gateway.origin, { method, path, ...(method === 'POST' ? { body: {} } : {}) })
+    expect(answer.status).toBe(status)
+    expect(answer.json()).toMatchObject({ error: { code } })
+  })
+
+  it('a wrong method is told the right ones', async () => {
+    const answer = await send(gateway.origin, { path: '/v1/chat/completions' })
+    expect([answer.status, answer.headers['allow']]).toEqual([400, 'POST, OPTIONS'])
+    expect((await send(gateway.origin, { path: '/v1/models', method: 'DELETE' })).headers['allow']).toContain('GET')
+  })
+
+  it('a slot of another type does not have the route', async () => {
+    const answer = await send(gateway.origin, chat({ model: 'embed' }))
+    expect(answer.status).toBe(501)
+    expect(answer.json()).toMatchObject({ error: { code: 'dispatch.route_unsupported' } })
+    expect(slots.log).toEqual([])
+  })
+
+  it('an unknown model goes to agent and says so; a known one does not', async () => {
+    const fallback = await send(gateway.origin, chat({ model: 'gpt-4o' }))
+    expect([fallback.status, fallback.headers['x-hal0-route']]).toEqual([200, 'fallback'])
+    expect(fallback.json()['model']).toBe('gpt-4o')
+    const known = await send(gateway.origin, chat())
+    expect(known.headers['x-hal0-route']).toBeUndefined()
+  })
+
+  it('a request without a model, or with null, is answered by agent under its name', async () => {
+    for (const model of [undefined, null, '']) {
+      const answer = await send(gateway.origin, chat({ model }))
+      expect(answer.json()).toMatchObject({ model: 'agent' })
+    }
+    const last = (await engine.state()).last_request
+    expect(last?.body_bytes).toBe(Buffer.byteLength(JSON.stringify({ model: 'agent', messages })))
+  })
+
+  it('404 model_not_found when unknown names are rejected', async () => {
+    const strict = await startGateway(slots, { unknownModel: 'reject' })
+    try {
+      const answer = await send(strict.origin, chat({ model: 'gpt-4o' }))
+      expect(answer.status).toBe(404)
+      expect(answer.json()).toMatchObject({ error: { code: 'model_not_found', param: 'model' } })
+    } finally {
+      await strict.stop()
+    }
+  })
+
+  it("a slot's invalid file is a 503 without Retry-After to a client", async () => {
+    slots.failWith(Hal0Error.of('config.invalid', 'slots/agent.toml: bad'))
+    const answer = await send(gateway.origin, chat())
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, undefined])
+    expect(answer.json()).toMatchObject({ error: { code: 'config.invalid' } })
+  })
+
+  it('an unexpected failure is answered without its text', async () => {
+    slots.failWith(new Error('secret inside') as never)
+    const answer = await send(gateway.origin, chat())
+    expect(answer.status).toBe(500)
+    expect(answer.text).not.toContain('secret inside')
+    expect(gateway.lines.some((line) => line.message === 'request failed')).toBe(true)
+  })
+})
+
+describe('CASES 8: CORS', () => {
+  const allowed = (raw: readonly string[]) =>
+    raw.filter((name) => name.toLowerCase() === 'access-control-allow-origin').length
+
+  it('a preflight passes without a key', async () => {
+    const answer = await send(gateway.origin, {
+      path: '/v1/chat/completions',
+      method: 'OPTIONS',
+      headers: {
+        origin: 'http://app.test',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,x-stainless-os',
+      },
+    })
+    expect(answer.status).toBe(204)
+    expect(answer.headers['access-control-allow-headers']).toBe('authorization,x-stainless-os')
+    expect(answer.headers['access-control-allow-methods']).toContain('POST')
+    expect(Number(answer.headers['access-control-max-age'])).toBeGreaterThan(0)
+    expect(allowed(answer.rawHeaders)).toBe(1)
+  })
+
+  it('exactly one Access-Control-Allow-Origin, also when the engine sets its own', async () => {
+    await engine.setKnobs({ cors: 'http://engine.test' })
+    for (const request of [
+      chat(),
+      chat({ stream: true }),
+      chat({ model: 1 }),
+      { path: '/v1/models' },
+      { path: '/v1/x' },
+    ]) {
+      const answer = await send(gateway.origin, { ...request, headers: { origin: 'http://app.test' } })
+      expect(allowed(answer.rawHeaders)).toBe(1)
+      expect(answer.headers['access-control-allow-origin']).toBe('*')
+    }
+  })
+})
+
+describe('bodies', () => {
+  it.each([
+    ['empty', '', /empty/],
+    ['broken JSON, with its place', '{"model":"agent",\n "messages" []}', /line 2, column 13: expected ':'/],
+    ['an array', '[]', /JSON object/],
+    ['a form', 'model=agent', /JSON object/],
+  ])('%s is 400', async (_name, body, text) => {
+    const answer = await send(gateway.origin, { path: '/v1/chat/completions', body })
+    expect(answer.status).toBe(400)
+    expect(answer.json()).toMatchObject({
+      error: { code: 'request.invalid', message: expect.stringMatching(text) as string },
+    })
+    expect(slots.log).toEqual([])
+  })
+
+  it('a compressed body is refused clearly', async () => {
+    const answer = await send(gateway.origin, { ...chat(), headers: { 'content-encoding': 'gzip' } })
+    expect(answer.status).toBe(400)
+    expect(answer.text).toContain('uncompressed')
+  })
+
+  it('X-Hal0-Wait must be seconds', async () => {
+    const answer = await send(gateway.origin, { ...chat(), headers: { 'x-hal0-wait': 'soon' } })
+    expect(answer.status).toBe(400)
+    await send(gateway.origin, { ...chat(), headers: { 'x-hal0-wait': '1.5' } })
+    await send(gateway.origin, chat())
+    expect(slots.waits).toEqual([1500, 60_000])
+  })
+
+  it.each([
+    ['announced by Content-Length', true],
+    ['chunked', false],
+  ])('a body over the limit is 413, and its sender sees the answer (%s)', async (_name, announced) => {
+    const body = JSON.stringify({ model: 'agent', pad: 'x'.repeat(20_000_000) })
+    // A client that sends everything before it reads anything.
+    const answer = await fetch(`${gateway.origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: announced ? body : new Blob([body]).stream(),
+      duplex: 'half',
+    })
+    expect(answer.status).toBe(413)
+    expect(await answer.json()).toMatchObject({ error: { code: 'request.too_large' } })
+  })
+
+  it('takes a body at the limit, a byte order mark, and Expect: 100-continue', async () => {
+    const shell = JSON.stringify({ model: 'agent', messages, pad: '' })
+    const body = JSON.stringify({ model: 'agent', messages, pad: 'x'.repeat(1_000_000 - shell.length) })
+    expect((await send(gateway.origin, { path: '/v1/chat/completions', body })).status).toBe(200)
+    const marked = await send(gateway.origin, {
+      path: '/v1/chat/completions',
+      body: `\ufeff${JSON.stringify(chat().body)}`,
+    })
+    expect(marked.status).toBe(200)
+    expect((await engine.state()).last_request?.body_bytes).toBe(JSON.stringify(chat().body).length)
+    expect((await send(gateway.origin, { ...chat(), headers: { expect: '100-continue' } })).status).toBe(200)
+  })
+
+  it('a client that leaves while sending leaves nothing behind', async () => {
+    const socket = connect(gateway.port, '127.0.0.1')
+    socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"model":')
+    await expect.poll(() => gateway.gateway.inFlight()).toBe(1)
+    socket.destroy()
+    expect(await gateway.requestLine(1)).toMatchObject({ status: 499, failure: 'client_gone' })
+    expect(slots.log).toEqual([])
+    await expect.poll(() => gateway.gateway.inFlight()).toBe(0)
+  })
+
+  it('CASES 7: a model rewritten to a longer multi-byte name keeps the byte count right', async () => {
+    const alias = 'größer-模型-😀'
+    const endpoint = { origin: engine.origin, engineKey: engine.key, alias, onClientAbort: 'abort' } as const
+    const renaming = await startGateway(createStubSlots({ agent: { endpoint } }))
+    try {
+      await engine.setKnobs({ model_name: alias })
+      for (const stream of [false, true]) {
+        const answer = await send(renaming.origin, chat({ stream, tail: 'ü' }))
+        expect(answer.status).toBe(200)
+        const seen = (await engine.state()).last_request
+        const expected = JSON.stringify({ model: alias, messages, stream, tail: 'ü' })
+        expect(seen?.body_bytes).toBe(Buffer.byteLength(expected))
+        expect(seen?.headers['content-length']).toBe(String(Buffer.byteLength(expected)))
+        expect(answer.headers['content-length'] === undefined).toBe(answer.headers['transfer-encoding'] === 'chunked')
+        expect(answer.text).toContain('"model":"agent"')
+        expect(answer.text).not.toContain('模型')
+      }
+    } finally {
+      await renaming.stop()
+    }
+  })
+
+  it.each(['length', 'chunked', 'close'])(
+    'CASES 10: the engine names its file; every chunk carries the asked name (%s)',
+    async (transfer) => {
+      await engine.setKnobs({ model_name: 'path', transfer, write_bytes: 7 })
+      for (const stream of [false, true]) {
+        const answer = await send(gateway.origin, chat({ stream }))
+        expect(answer.text).not.toContain('/nowhere')
+        expect(answer.text).toContain('"model":"agent"')
+      }
+    },
+  )
+})
+
+describe('CASES 9: keys', () => {
+  it('reach neither the engine nor the log', async () => {
+    const answer = await send(gateway.origin, {
+      ...chat({}, '/v1/chat/completions?a=1&api_key=query-secret'),
+      headers: { authorization: 'Bearer header-secret', 'x-api-key': 'header-secret', cookie: 'c=header-secret' },
+    })
+    expect(answer.status).toBe(200)
+    const seen = (await engine.state()).last_request
+    expect(seen?.url).toBe('/v1/chat/completions?a=1')
+    expect(seen?.headers['authorization']).toBe(`Bearer ${engine.key}`)
+    expect(JSON.stringify(seen)).not.toContain('-secret')
+    await gateway.requestLine(1)
+    expect(JSON.stringify(gateway.lines)).not.toMatch(/-secret|test-engine-key|Hello there/)
+  })
+})
+
+describe('request ids and the log', () => {
+  it("keeps the client's id and makes one where it has none or a bad one", async () => {
+    const named = await send(gateway.origin, { ...chat(), headers: { 'x-request-id': 'abc-1' } })
+    expect(named.headers['x-request-id']).toBe('abc-1')
+    expect((await engine.state()).last_request?.headers['x-request-id']).toBe('abc-1')
+    const made = await send(gateway.origin, { ...chat(), headers: { 'x-request-id': 'a b' } })
+    expect(made.headers['x-request-id']).toMatch(/^req_[\w-]{36}$/)
+  })
+
+  it('one line per request', async () => {
+    const answer = await send(gateway.origin, { ...chat(), headers: { 'x-request-id': 'abc-1' } })
+    const line = await gateway.requestLine(1)
+    expect(line).toEqual({
+      request_id: 'abc-1',
+      method: 'POST',
+      route: '/v1/chat/completions',
+      slot: 'agent',
+      reason: '1 slot name',
+      status: 200,
+      bytes: Buffer.byteLength(answer.text),
+      ms: expect.any(Number) as number,
+    })
+  })
+})
+
+describe("the engine's own errors", () => {
+  it('pass as they are', async () => {
+    await engine.setKnobs({ error_status: 418, error_body: { odd: { model: 'x' } }, error_headers: { 'x-odd': 'yes' } })
+    const answer = await send(gateway.origin, chat())
+    expect([answer.status, answer.text, answer.headers['x-odd']]).toEqual([418, '{"odd":{"model":"x"}}', 'yes'])
+    expect(slots.log.at(-1)).toBe('release agent')
+  })
+})
