@@ -61,7 +61,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   try {
     return await compose(options, undo)
   } catch (cause) {
-    for (const step of undo.reverse()) await step()
+    for (const step of undo.toReversed()) await step()
     throw cause
   }
 }
@@ -74,8 +74,9 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   const host = wish.host ?? settings.server.host
   refuseOpenBind(host)
 
-  const { log, close: closeLog } = openDaemonLog(home, process.env['HAL0_LOG_LEVEL'] ?? 'info')
-  undo.push(closeLog)
+  const daemonLog = openDaemonLog(home, process.env['HAL0_LOG_LEVEL'] ?? 'info')
+  const { log } = daemonLog
+  undo.push(() => daemonLog.close())
   const bus = createEventBus({ clock, log })
   const runtime = createProcessRuntime({ homeId: await findHomeId(home), clock, log })
   await reapSurvivors(runtime, bus, log)
@@ -132,7 +133,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     await serverClosed
     await rm(daemonFilePath(home), { force: true })
     end()
-    closeLog()
+    daemonLog.close()
     await lock.release()
   }
   let stopping: Promise<void> | undefined

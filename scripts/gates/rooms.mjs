@@ -5,7 +5,7 @@
 export const levels = [
   ['kernel'],
   ['contract'],
-  ['files'],
+  ['files', 'version.ts'],
   ['hardware', 'runtimes'],
   ['runners', 'models', 'events', 'access', 'client'],
   ['launch'],
@@ -13,7 +13,7 @@ export const levels = [
   ['slots'],
   ['lanes', 'arbiter', 'stacks'],
   ['gateway', 'api'],
-  ['daemon-log.ts'],
+  ['daemon-log.ts', 'front-door.ts'],
   ['daemon.ts'],
   ['cli'],
 ]
@@ -27,7 +27,7 @@ export const allowedPairs = new Map()
 /** Rooms that may import fewer rooms than their level allows. */
 export const narrowed = new Map([
   // The command line is a thin client of the daemon: it must not reach into the engine room.
-  ['cli', ['kernel', 'contract', 'files', 'hardware', 'client', 'config', 'daemon.ts']],
+  ['cli', ['kernel', 'contract', 'files', 'hardware', 'client', 'config', 'version.ts', 'daemon.ts']],
 ])
 
 /** Packages (and `node:*`) a room may import; a room that is not listed may import any. */

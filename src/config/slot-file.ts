@@ -44,7 +44,7 @@ export async function listSlotNames(home: Home): Promise<readonly string[]> {
     .filter((entry) => entry.endsWith('.toml'))
     .map((entry) => basename(entry, '.toml'))
     .filter((name) => SLOT_NAME_PATTERN.test(name))
-    .sort()
+    .toSorted()
 }
 
 /**

@@ -42,7 +42,9 @@ describe('lockHome', () => {
 
   it('is free again after release', async () => {
     await (await lockHome(homeAt(folder))).release()
-    await (await lockHome(homeAt(folder))).release()
+    const again = await lockHome(homeAt(folder))
+    await expect(lockHome(homeAt(folder))).rejects.toMatchObject({ code: 'server.already_running' })
+    await again.release()
   })
 
   it('is free again when its holder was killed', async () => {

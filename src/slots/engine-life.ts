@@ -9,11 +9,14 @@ import { assertNever } from '../kernel/result.ts'
 import type { EngineProcess } from '../runtimes/runtime.ts'
 import type { EngineMessage, EngineMessageOf } from './actor-messages.ts'
 import { describeExit } from './explain-exit.ts'
+import type { LifeListener } from './life-listener.ts'
 import { type AttemptDeps, beginAttempt } from './load-attempt.ts'
-import type { Phase, PhaseOf, Try } from './phase.ts'
+import { LoadTimes } from './load-times.ts'
+import { cancelTimers, type Phase, type PhaseOf, type Try } from './phase.ts'
 import type { ProbeVerdict } from './probe.ts'
 import { LEFTOVER_GRACE_MS, type SlotSettings } from './settings.ts'
 import {
+  announceFailure,
   failureOf,
   loadFailedError,
   noModelServedError,
@@ -28,25 +31,6 @@ export interface LifeDeps extends AttemptDeps {
   readonly settings: SlotSettings
 }
 
-/** What the life of the engine means for those who wait for it. Called while a message is handled, never later. */
-export interface LifeListener {
-  /** It can serve. */
-  onReady(): void
-  /** This load will serve nobody. */
-  onLoadFailed(error: Hal0Error): void
-  /** It died while it was up: leases are worthless. */
-  onCrashed(exit: string): void
-  /** Its connections are of no more use (crash, or a stop has begun). */
-  onEngineGone(attemptId: string): void
-  /** It should be dead by now; the stop goes on. */
-  onStopOverdue(error: Hal0Error): void
-  /** Nothing of it is alive. `again`: the same load is to be begun once more. */
-  onDown(again: Try | undefined): void
-}
-
-/** Before any load was measured: what a waiter is told to wait. */
-const FIRST_LOAD_GUESS_MS = 5_000
-
 /**
  * The process of one slot: load, up, end. Belongs to the slot's actor, which alone calls it, one message at a time.
  * Source: SPEC 5.
@@ -59,9 +43,7 @@ export class EngineLife {
   readonly #post: (message: EngineMessage) => void
   #phase: Phase = { kind: 'down' }
   #config: SlotConfig | undefined
-  #lastPhases: LoadPhases | undefined
-  #lastLoadMs = FIRST_LOAD_GUESS_MS
-  #stopTookMs: number | undefined
+  readonly #times = new LoadTimes()
   #again: Try | undefined
 
   constructor(
@@ -88,13 +70,13 @@ export class EngineLife {
   }
 
   get lastPhases(): LoadPhases | undefined {
-    return this.#lastPhases
+    return this.#times.last
   }
 
   /** What a running load may still take, by the last one; may be negative. */
   get remainingLoadMs(): number {
-    const begunMs = this.#phase.kind === 'loading' ? this.#phase.begunMs : this.#deps.clock.monotonicMs()
-    return this.#lastLoadMs - (this.#deps.clock.monotonicMs() - begunMs)
+    const phase = this.#phase
+    return this.#times.remainingMs(phase.kind === 'loading' ? this.#deps.clock.monotonicMs() - phase.begunMs : 0)
   }
 
   /** Only while down. */
@@ -109,14 +91,13 @@ export class EngineLife {
       attempt: beginAttempt(this.#deps, { slot: this.#name, attemptId, previousPort }, this.#post),
       nth,
       begunMs: clock.monotonicMs(),
-      took: this.#stopTookMs === undefined ? {} : { stop: this.#stopTookMs },
+      took: this.#times.begin(),
       engine: undefined,
       timers: [
         clock.setTimer(settings.loadVerdictMs, () => this.#post({ type: 'verdict_due', attemptId })),
         clock.setTimer(settings.loadLimitMs, () => this.#post({ type: 'limit_due', attemptId })),
       ],
     }
-    this.#stopTookMs = undefined
     this.#deps.log.info({ slot: this.#name, attempt: attemptId, nth }, 'loading')
   }
 
@@ -199,10 +180,9 @@ export class EngineLife {
 
   #cameUp(phase: PhaseOf<'loading'>, verdict: ProbeVerdict, warmMs: number): void {
     if (phase.engine === undefined) return
-    for (const cancel of phase.timers) cancel()
+    cancelTimers(phase)
     phase.took.warm = Math.round(warmMs)
-    this.#lastPhases = phase.took
-    this.#lastLoadMs = this.#deps.clock.monotonicMs() - phase.begunMs
+    this.#times.completed(phase.took, this.#deps.clock.monotonicMs() - phase.begunMs)
     const { attempt, engine } = phase
     const hasModel = verdict.kind === 'ready'
     this.#phase = { kind: 'up', attempt, engine, hasModel, parallel: hasModel ? verdict.parallel : null }
@@ -217,18 +197,18 @@ export class EngineLife {
   #becameReady(): void {
     const { failure: _cured, idle_reason: _over, ...extra } = this.#board.record.extra
     this.#board.apply('became_ready', { message: '', extra })
-    this.#deps.log.info({ slot: this.#name, phases: this.#lastPhases }, 'ready')
+    this.#deps.log.info({ slot: this.#name, phases: this.#times.last }, 'ready')
     this.#listener.onReady()
   }
 
   /** Nothing was started: there is nothing to stop either. */
   #attemptFailed(error: Hal0Error): void {
     if (this.#phase.kind !== 'loading') return
-    for (const cancel of this.#phase.timers) cancel()
+    cancelTimers(this.#phase)
     this.#phase = { kind: 'down' }
     const failure = failureOf(error, this.#deps.clock.nowMs())
     this.#board.apply('load_failed', { message: failure.message, extra: { failure } })
-    this.#announce('slot.load_failed', failure)
+    announceFailure(this.#deps, this.#name, 'slot.load_failed', failure)
     this.#listener.onLoadFailed(error)
   }
 
@@ -251,7 +231,7 @@ export class EngineLife {
   /** The load has failed; its process is ended by whoever calls this. */
   #failLoad(failure: SlotFailure): void {
     this.#board.apply('load_failed', { message: failure.message, extra: { ...this.#board.record.extra, failure } })
-    this.#announce('slot.load_failed', failure)
+    announceFailure(this.#deps, this.#name, 'slot.load_failed', failure)
     this.#listener.onLoadFailed(loadFailedError(this.#name, failure))
   }
 
@@ -263,7 +243,7 @@ export class EngineLife {
     const exit = describeExit(facts)
     const wasUp = phase.kind === 'up'
     phase.attempt.cancel()
-    if (phase.kind === 'loading') for (const cancel of phase.timers) cancel()
+    if (phase.kind === 'loading') cancelTimers(phase)
     this.#board.apply('process_died', { message: `the engine ${exit}`, extra: { attempt_id: attemptId } })
     if (wasUp) this.#listener.onCrashed(exit)
     this.#enterStopping(attemptId)
@@ -277,12 +257,12 @@ export class EngineLife {
   /** Requests that only waited for a place go on with the next load; those that waited for this load get their answer here. */
   #explained({ failure, wasUp }: EngineMessageOf<'explained'>): void {
     this.#board.refresh({ message: failure.message, extra: { ...this.#board.record.extra, failure } })
-    this.#announce(wasUp ? 'slot.crashed' : 'slot.load_failed', failure)
+    announceFailure(this.#deps, this.#name, wasUp ? 'slot.crashed' : 'slot.load_failed', failure)
     if (!wasUp) this.#listener.onLoadFailed(loadFailedError(this.#name, failure))
   }
 
   #stopLoad(phase: PhaseOf<'loading'>): void {
-    for (const cancel of phase.timers) cancel()
+    cancelTimers(phase)
     phase.attempt.cancel()
     this.#enterStopping(phase.attempt.id)
     this.#endProcess(phase.attempt.id, phase.attempt.spawned)
@@ -305,25 +285,13 @@ export class EngineLife {
   #stopped(): void {
     if (this.#phase.kind !== 'stopping') return
     this.#phase.cancelTimer()
-    this.#stopTookMs = Math.round(this.#deps.clock.monotonicMs() - this.#phase.begunMs)
+    this.#times.stopped(this.#deps.clock.monotonicMs() - this.#phase.begunMs)
     this.#phase = { kind: 'down' }
     const { failure } = this.#board.record.extra
     if (this.#board.state === 'error') this.#board.refresh({ extra: failure === undefined ? {} : { failure } })
     else this.#board.apply('stopped', { message: '', extra: {} })
-    this.#deps.log.info({ slot: this.#name, tookMs: this.#stopTookMs }, 'engine stopped')
+    this.#deps.log.info({ slot: this.#name }, 'engine stopped')
     this.#listener.onDown(this.#again)
-  }
-
-  #announce(type: 'slot.load_failed' | 'slot.crashed', failure: SlotFailure): void {
-    const { log, bus } = this.#deps
-    log.error({ slot: this.#name, code: failure.code, line: failure.line }, failure.message)
-    bus.publish({
-      type,
-      severity: 'error',
-      source: `slot:${this.#name}`,
-      message: failure.message,
-      data: { slot: this.#name, ...failure },
-    })
   }
 
   #attemptId(): string | undefined {

@@ -38,3 +38,8 @@ export type Phase =
     }
 
 export type PhaseOf<Kind extends Phase['kind']> = Extract<Phase, { kind: Kind }>
+
+/** A load has its verdict, or nobody wants one any more. */
+export function cancelTimers(phase: PhaseOf<'loading'>): void {
+  for (const cancel of phase.timers) cancel()
+}

@@ -1,5 +1,7 @@
 import type { SlotFailure, SlotState } from '../contract/slot-state.ts'
+import type { Publisher } from '../events/bus.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import type { Log } from '../kernel/log.ts'
 import { isoTime, retryAfterSeconds } from '../kernel/units.ts'
 
 /** How long a stop usually takes before the next load can answer: the Retry-After of a slot that is being stopped. */
@@ -74,6 +76,18 @@ export function terminateTimeoutError(slot: string, waitedMs: number): Hal0Error
 /** The record of a failure that is not an exit. */
 export function failureOf(error: Hal0Error, atMs: number): SlotFailure {
   return { code: error.code, message: error.message, line: null, remedy: remedyOf(error), at: isoTime(atMs) }
+}
+
+/** Tells log and bus of a failure; what a slot's record keeps of it is the caller's. */
+export function announceFailure(
+  { log, bus }: { readonly log: Log; readonly bus: Publisher },
+  slot: string,
+  type: 'slot.load_failed' | 'slot.crashed',
+  failure: SlotFailure,
+): void {
+  log.error({ slot, code: failure.code, line: failure.line }, failure.message)
+  const data = { slot, ...failure }
+  bus.publish({ type, severity: 'error', source: `slot:${slot}`, message: failure.message, data })
 }
 
 function remedyOf(error: Hal0Error): string {

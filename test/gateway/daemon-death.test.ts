@@ -10,7 +10,7 @@ import { FAKE_ENGINE } from '../support/start-fake.ts'
 async function serve(at: TestHome): Promise<{ readonly child: CliChild; readonly url: string }> {
   const child = startCli(['--home', at.folder, 'serve', '--port', '0'], { userFolder: at.folder })
   onTestFinished(async () => {
-    child.process.kill('SIGKILL')
+    child.process.kill('SIGTERM')
     await child.ended
   })
   const [, url = ''] = await child.until('stdout', /(http:\/\/127\.0\.0\.1:\d+)/)

@@ -140,9 +140,9 @@ export function openActor(options: HarnessOptions) {
     load: () => ask('load'),
     unload: (drainMs = 30_000) => end('unload', drainMs),
     restart: (drainMs = 30_000) => end('restart', drainMs),
-    close: (options: { drainMs: number; keepEngine: boolean }) => {
+    close: (how: { drainMs: number; keepEngine: boolean }) => {
       const answer = deferred<void>()
-      actor.post({ type: 'close', ...options, answer })
+      actor.post({ type: 'close', ...how, answer })
       return answer.promise
     },
     acquire: (wish: { waitMs?: number; signal?: AbortSignal } = {}): Promise<Lease> => {

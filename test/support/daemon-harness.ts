@@ -37,8 +37,19 @@ export async function makeHome(
   settings: Readonly<Record<string, object>> = {},
 ): Promise<TestHome> {
   const folder = await mkdtemp(join(tmpdir(), 'hal0-test-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const home = homeAt(folder)
+  const homeId = await findHomeId(home)
+  const enginePids = async () => {
+    const all = await lookAtProcesses(() => true)
+    return all.filter(({ cookie }) => cookie?.startsWith(`${homeId}:`)).map(({ pid }) => pid)
+  }
+  onTestFinished(async () => {
+    // Also after a failed test nothing stays behind; whoever was to end them has had the chance.
+    const left = await enginePids()
+    for (const pid of left) process.kill(pid, 'SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+    if (left.length > 0) throw new Error(`engines left behind: ${left.join(', ')}`)
+  })
   await mkdir(join(home.etc, 'slots'), { recursive: true })
   const { runners, ...others } = settings
   const text = stringify({ ...others, runners: { cpu: { binary: FAKE_ENGINE }, ...runners } })
@@ -56,16 +67,7 @@ export async function makeHome(
       }),
     )
   for (const [name, slot] of Object.entries(slots)) await writeSlot(name, slot)
-  const homeId = await findHomeId(home)
-  return {
-    home,
-    folder,
-    writeSlot,
-    enginePids: async () => {
-      const all = await lookAtProcesses(() => true)
-      return all.filter(({ cookie }) => cookie?.startsWith(`${homeId}:`)).map(({ pid }) => pid)
-    },
-  }
+  return { home, folder, writeSlot, enginePids }
 }
 
 export interface TestDaemon extends TestHome {
@@ -90,11 +92,7 @@ export async function startTestDaemon(
 ): Promise<TestDaemon> {
   const at = await makeHome(slots, settings)
   const daemon = await startDaemon({ home: at.home, port: 0 })
-  onTestFinished(async () => {
-    await daemon.stop({ drainMs: 0 })
-    const left = await at.enginePids()
-    if (left.length > 0) throw new Error(`engines left behind: ${left.join(', ')}`)
-  })
+  onTestFinished(() => daemon.stop({ drainMs: 0 }))
   const events: Hal0Event[] = []
   const watchers = new Set<() => void>()
   daemon.bus.subscribe({

@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf } from '../../kernel/errors.ts'
+import { endProcess } from './ending.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { describeLoadFailure } from './load-failure.ts'
 import { createRouter } from './router.ts'
@@ -54,21 +55,30 @@ async function main(): Promise<void> {
   if (parsed.value === 'help') return void process.stdout.write(helpText())
   const options = parsed.value
 
-  // Nothing is kept that a clean end would have to save; decoding threads end with the process.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(0))
-
-  const state: { engine?: Engine } = {}
+  const state: { engine?: Engine; loading: boolean; requests: number } = { loading: false, requests: 0 }
   const handle = createRouter({ engine: () => state.engine, apiKey: process.env[KEY_ENV] || undefined })
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (request, response) => {
-    void handle(request, response)
+    state.requests++
+    void handle(request, response).finally(() => state.requests--)
   })
+  let ending = false
+  const end = (): void => {
+    // Asked again (a process group and its leader may both be told): the first time counts.
+    if (ending) return
+    ending = true
+    endProcess({ server, isBusy: () => state.loading || state.requests > 0 })
+  }
+  // Not `once`: a package that watches signals too kills the process when it finds itself the only listener.
+  process.on('SIGTERM', end).on('SIGINT', end)
   try {
     const port = await listen(server, options)
     say(`listening on http://${options.host}:${port}`)
   } catch (error) {
     return fail(`cannot listen on ${options.host}:${options.port}: ${messageOf(error)}`)
   }
+  state.loading = true
   const engine = await load(options)
+  state.loading = false
   state.engine = engine
   const { loaded } = engine
   say(`model loaded: ${loaded.windowTokens} tokens for each of ${loaded.parallel} requests, ${loaded.threads} threads`)

@@ -1,14 +1,20 @@
-import type { ErrorSignature } from '../runner.ts'
-
 /** Longest line that is shown to people, in characters. */
 const MAX_LINE_CHARACTERS = 400
 
+/** What a runner's ErrorSignature says, as far as this rule reads it. */
+export interface FailureSignature<Cause extends string> {
+  readonly cause: Cause
+  /** Tested against one line; has no state. */
+  readonly pattern: RegExp
+  readonly remedy: string
+}
+
 /** The decisive line of an engine's last words. */
-export interface FailureExplanation {
+export interface FailureExplanation<Cause extends string> {
   /** Without colours and outer spaces, at most 400 characters. */
   readonly line: string
   /** undefined = no signature matched: the line only looks like an error. */
-  readonly cause: ErrorSignature['cause'] | undefined
+  readonly cause: Cause | undefined
   readonly remedy: string | undefined
 }
 
@@ -28,10 +34,10 @@ function clean(line: string): string {
  * matches any line wins, with the first line it matches (engines repeat themselves on the way out). Without a match: the last line
  * that looks like an error. undefined = nothing was said. Source: SPEC 5, 10; CASES 31.
  */
-export function explainFailure(
+export function explainFailure<Cause extends string>(
   lines: readonly string[],
-  signatures: readonly ErrorSignature[],
-): FailureExplanation | undefined {
+  signatures: readonly FailureSignature<Cause>[],
+): FailureExplanation<Cause> | undefined {
   const cleaned = lines.map(clean).filter((line) => line !== '')
   for (const signature of signatures) {
     const line = cleaned.find((candidate) => signature.pattern.test(candidate))

@@ -1,5 +1,5 @@
 import type { Log } from '../../kernel/log.ts'
-import { errnoOf, isAlive, lookAtProcesses } from './proc.ts'
+import { errnoOf, isAlive, lookAtProcesses, readProcStat } from './proc.ts'
 import { type Family, familyOf, type SeenProcess } from './rules/family.ts'
 
 type StopSignal = 'SIGTERM' | 'SIGKILL'
@@ -80,14 +80,15 @@ export class EngineFamily {
     return { ...family, members }
   }
 
-  /** The whole group at once, so that nobody in it forks away. Returns who was in it; nobody when it is not (or no longer) the engine's. */
+  /** The whole group at once, so that nobody in it forks away. Returns who has heard it; nobody when it is not (or no longer) the engine's. */
   #signalGroup(family: Family, signal: StopSignal): readonly SeenProcess[] {
     const { groupId } = this.#engine
     if (groupId === undefined || !family.ownsGroup) return []
     const inGroup = family.members.filter((member) => member.groupId === groupId)
     if (!inGroup.some((member) => isAlive(member.pid, member.startTicks))) return []
     send(-groupId, signal)
-    return inGroup
+    // Whoever left the group since the look has not heard it.
+    return inGroup.filter((member) => (readProcStat(member.pid)?.groupId ?? groupId) === groupId)
   }
 
   /** Looks once more right before, for pids are used again. Returns the system's error name, or ''. */

@@ -1,0 +1,18 @@
+import type { Hal0Error } from '../kernel/errors.ts'
+import type { Try } from './phase.ts'
+
+/** What the life of the engine means for those who wait for it. Called while a message is handled, never later. */
+export interface LifeListener {
+  /** It can serve. */
+  onReady(): void
+  /** This load will serve nobody. */
+  onLoadFailed(error: Hal0Error): void
+  /** It died while it was up: leases are worthless. */
+  onCrashed(exit: string): void
+  /** Its connections are of no more use (crash, or a stop has begun). */
+  onEngineGone(attemptId: string): void
+  /** It should be dead by now; the stop goes on. */
+  onStopOverdue(error: Hal0Error): void
+  /** Nothing of it is alive. `again`: the same load is to be begun once more. */
+  onDown(again: Try | undefined): void
+}

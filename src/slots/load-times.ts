@@ -1,0 +1,37 @@
+import type { LoadPhases } from '../contract/slot-row.ts'
+
+/** Before any load was measured: what a waiter is told to wait. */
+const FIRST_LOAD_GUESS_MS = 5_000
+
+/** How long the last loads of a slot took, and what that says about the one that runs. Source: SPEC 5 "Every load records the phases". */
+export class LoadTimes {
+  #last: LoadPhases | undefined
+  #lastMs = FIRST_LOAD_GUESS_MS
+  #stopMs: number | undefined
+
+  /** Of the last completed load. */
+  get last(): LoadPhases | undefined {
+    return this.#last
+  }
+
+  /** The phases of a load that begins now: the stop before it is part of it. */
+  begin(): LoadPhases {
+    const took = this.#stopMs === undefined ? {} : { stop: this.#stopMs }
+    this.#stopMs = undefined
+    return took
+  }
+
+  completed(took: LoadPhases, wholeMs: number): void {
+    this.#last = took
+    this.#lastMs = wholeMs
+  }
+
+  stopped(tookMs: number): void {
+    this.#stopMs = Math.round(tookMs)
+  }
+
+  /** What a load that has run for `elapsedMs` may still take; negative = it takes longer than the last one. */
+  remainingMs(elapsedMs: number): number {
+    return this.#lastMs - elapsedMs
+  }
+}

@@ -1,0 +1,25 @@
+import { defineConfig } from 'vitest/config'
+
+/** One project per kind of test (CONTRIBUTING.md, "Tests"). */
+const project = (name: string, include: string[], extra: Record<string, unknown> = {}) => ({
+  test: { name, include, environment: 'node', testTimeout: 30_000, hookTimeout: 60_000, ...extra },
+})
+
+export default defineConfig({
+  test: {
+    projects: [
+      project('unit', ['src/**/*.test.ts']),
+      project('gates', ['test/gates/**/*.test.ts'], { testTimeout: 120_000 }),
+      project('contract', ['test/contract/**/*.test.ts'], { globalSetup: ['test/support/build.ts'] }),
+      project('gateway', ['test/gateway/**/*.test.ts'], {
+        globalSetup: ['test/support/build.ts'],
+        testTimeout: 60_000,
+      }),
+      project('engines', ['test/engines/**/*.test.ts'], {
+        globalSetup: ['test/support/build.ts'],
+        testTimeout: 180_000,
+      }),
+      project('lab', ['test/lab/**/*.test.ts'], { testTimeout: 600_000, hookTimeout: 600_000 }),
+    ],
+  },
+})
