@@ -34,19 +34,6 @@ export interface ProbeSpec {
   readonly identityPath: string
 }
 
-/** What a launch of this runner needs to know about its slot. */
-export interface RunnerLaunchInput {
-  readonly slot: string
-  readonly port: number
-  /** Absolute path of the model file. */
-  readonly modelPath: string
-  readonly ctxTokens: number
-  readonly nGpuLayers: number
-  /** 0 = the engine's own choice. */
-  readonly threads: number
-  readonly device: string
-}
-
 /** An engine build that can serve a slot. Source: SPEC 10; contract suite: test/contract/runner.ts. */
 export interface Runner {
   readonly key: string

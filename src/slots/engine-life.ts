@@ -6,7 +6,6 @@ import type { Publisher } from '../events/bus.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import { assertNever } from '../kernel/result.ts'
-import type { EngineProcess } from '../runtimes/runtime.ts'
 import type { EngineMessage, EngineMessageOf } from './actor-messages.ts'
 import { describeExit } from './explain-exit.ts'
 import type { LifeListener } from './life-listener.ts'
@@ -104,15 +103,10 @@ export class EngineLife {
   /** Ends what loads or is up; the leases are the caller's concern, before. Does nothing while down or stopping. */
   stop(): void {
     const phase = this.#phase
-    if (phase.kind === 'loading') {
-      this.#board.refresh({ message: 'stopping before it was ready' })
-      return this.#stopLoad(phase)
-    }
-    if (phase.kind !== 'up') return
-    phase.attempt.cancel()
-    this.#board.apply('stop_begun', { message: '' })
-    this.#enterStopping(phase.attempt.id)
-    this.#endProcess(phase.attempt.id, Promise.resolve(phase.engine.process))
+    if (phase.kind === 'loading') this.#board.refresh({ message: 'stopping before it was ready' })
+    else if (phase.kind === 'up') this.#board.apply('stop_begun', { message: '' })
+    else return
+    this.#endAttempt(phase)
   }
 
   /** Lets go of an engine that is up: it stays alive without us. */
@@ -173,7 +167,7 @@ export class EngineLife {
     if (verdict.kind === 'stranger') {
       const error = strangerError(this.#name, phase.engine.binding.plan.port, verdict.reason)
       this.#failLoad(failureOf(error, this.#deps.clock.nowMs()))
-      return this.#stopLoad(phase)
+      return this.#endAttempt(phase)
     }
     if (verdict.kind === 'ready' || verdict.kind === 'no_model') this.#cameUp(phase, verdict, warmMs)
   }
@@ -218,14 +212,16 @@ export class EngineLife {
     const waitedS = Math.round(this.#deps.settings.loadLimitMs / 1000)
     if (phase.nth === 1) {
       this.#again = 2
-      const message = `not ready after ${waitedS} s; loading once more`
-      this.#board.refresh({ message })
-      this.#deps.log.warn({ slot: this.#name, attempt: phase.attempt.id }, message)
+      this.#board.refresh({ message: `not ready after ${waitedS} s; loading once more` })
+      this.#deps.log.warn(
+        { slot: this.#name, attempt: phase.attempt.id, waitedS },
+        'not ready in time; loading once more',
+      )
     } else {
       const error = Hal0Error.of('slot.health_failed', `the engine did not become ready in ${waitedS} s, twice`)
       this.#failLoad(failureOf(error, this.#deps.clock.nowMs()))
     }
-    this.#stopLoad(phase)
+    this.#endAttempt(phase)
   }
 
   /** The load has failed; its process is ended by whoever calls this. */
@@ -261,17 +257,14 @@ export class EngineLife {
     if (!wasUp) this.#listener.onLoadFailed(loadFailedError(this.#name, failure))
   }
 
-  #stopLoad(phase: PhaseOf<'loading'>): void {
-    cancelTimers(phase)
-    phase.attempt.cancel()
-    this.#enterStopping(phase.attempt.id)
-    this.#endProcess(phase.attempt.id, phase.attempt.spawned)
-  }
-
-  #endProcess(attemptId: string, coming: Promise<EngineProcess | undefined>): void {
-    void coming.then(async (process) => {
+  #endAttempt(phase: PhaseOf<'loading' | 'up'>): void {
+    const { attempt } = phase
+    if (phase.kind === 'loading') cancelTimers(phase)
+    attempt.cancel()
+    this.#enterStopping(attempt.id)
+    void attempt.spawned.then(async (process) => {
       await process?.stop({ graceMs: this.#deps.settings.stopGraceMs })
-      this.#post({ type: 'stopped', attemptId })
+      this.#post({ type: 'stopped', attemptId: attempt.id })
     })
   }
 
