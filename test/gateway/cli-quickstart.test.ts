@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { processesMentioning } from '../support/processes.ts'
-import { type CliChild, repoRoot, runCli, startCli } from '../support/run-cli.ts'
+import { type CliChild, type CliRun, repoRoot, runCli, startCli } from '../support/run-cli.ts'
 
 // Each test starts several processes one after the other, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000 })
@@ -39,6 +39,11 @@ afterEach(async () => {
 
 const hal0 = (...args: string[]) => runCli([...args, '--home', home], { userFolder: folder })
 
+/** A failure shows what the command said. */
+function expectOk(run: CliRun): void {
+  expect(run.code, run.stderr).toBe(0)
+}
+
 function start(...args: string[]): CliChild {
   const child = startCli([...args, '--home', home], { userFolder: folder })
   children.push(child)
@@ -55,7 +60,7 @@ describe('quickstart --ask', () => {
 
   it('--json gives the slot and the answer', async () => {
     const run = await hal0('quickstart', '--port', '0', '--json', '--ask', 'What is the capital of France?')
-    expect(run.code).toBe(0)
+    expectOk(run)
     expect(JSON.parse(run.stdout)).toEqual({ slot: 'agent', answer: expect.stringContaining('Paris') })
   })
 
@@ -132,10 +137,10 @@ describe('quickstart in the foreground', () => {
 
     const asked = await hal0('quickstart', '--ask', 'What is 2+2?')
     expect(asked).toMatchObject({ code: 0, stdout: '4\n' })
-    expect((await hal0('status')).code).toBe(0)
+    expectOk(await hal0('status'))
 
     child.process.kill('SIGTERM')
-    expect((await child.ended).code).toBe(0)
+    expectOk(await child.ended)
     expect(await processesMentioning(folder)).toEqual([])
   })
 })
@@ -174,7 +179,7 @@ describe('the slot commands against a running daemon', () => {
       expect.stringMatching(/^hal0: .*nobody.*\(slot\.not_found\)$/),
       '  List the slots with `hal0 slot list`.',
     ])
-    expect((await hal0('slot', 'load', 'agent', '--wait', '0')).code).toBe(0)
+    expectOk(await hal0('slot', 'load', 'agent', '--wait', '0'))
   })
 
   it('logs -f goes on with new lines until the daemon ends', async () => {
@@ -182,11 +187,11 @@ describe('the slot commands against a running daemon', () => {
     await child.until('stdout', /Ctrl-C stops/)
     const follower = start('slot', 'logs', 'agent', '-f', '-n', '1')
     const [first = ''] = await follower.until('stdout', /^.+\n/)
-    expect((await hal0('slot', 'restart', 'agent')).code).toBe(0)
+    expectOk(await hal0('slot', 'restart', 'agent'))
     await follower.until('stdout', /^.+\n[^]+\n/)
     expect(first).not.toBe('')
     child.process.kill('SIGTERM')
-    expect((await child.ended).code).toBe(0)
+    expectOk(await child.ended)
     await follower.ended
   })
 })
@@ -198,7 +203,7 @@ describe('serve', () => {
     const [, url = ''] = await child.until('stdout', /^hal0 serves (http:\/\/127\.0\.0\.1:\d+)\n$/)
     const second = await hal0('serve', '--port', '0')
     expect(second).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('server.already_running') })
-    expect((await hal0('slot', 'load', 'agent')).code).toBe(0)
+    expectOk(await hal0('slot', 'load', 'agent'))
 
     const body = {
       model: 'agent',
@@ -216,7 +221,7 @@ describe('serve', () => {
     child.process.kill('SIGTERM')
     expect(await response.text()).toMatch(/data: \[DONE\]\s*$/)
     const run = await child.ended
-    expect(run.code).toBe(0)
+    expectOk(run)
     expect(run.stderr).toContain('SIGTERM')
   })
 })
