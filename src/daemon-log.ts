@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Logger, pino, stdSerializers } from 'pino'
 import type { Home } from './files/home.ts'
@@ -9,10 +8,9 @@ const SECRET_FIELDS = ['authorization', 'cookie', 'engineKey', 'key', 'password'
 /** Its name in `var-log/hal0`. */
 export const DAEMON_LOG = 'daemon.log'
 
-/** The daemon's own log: JSON lines in `var-log/hal0/daemon.log`, one per decision. HAL0_LOG_LEVEL changes what is kept. */
+/** The daemon's own log (its folder exists): JSON lines in `var-log/hal0/daemon.log`, one per decision. HAL0_LOG_LEVEL changes what is kept. */
 export function openDaemonLog(home: Home, level: string): { readonly log: Logger; close(): void } {
-  mkdirSync(home.varLog, { recursive: true })
-  const file = pino.destination({ dest: join(home.varLog, DAEMON_LOG), append: true, sync: false, mkdir: true })
+  const file = pino.destination({ dest: join(home.varLog, DAEMON_LOG), append: true, sync: false })
   const log = pino(
     {
       level,

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { access, constants, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createOpenGuard } from './access/guard.ts'
 import { isLoopbackHost } from './access/rules/authority.ts'
@@ -13,10 +13,11 @@ import { writeFileWhole } from './files/atomic-write.ts'
 import { daemonFilePath, type Home } from './files/home.ts'
 import { findHomeId } from './files/home-id.ts'
 import { lockHome } from './files/home-lock.ts'
+import { makeFolder } from './files/make-folder.ts'
 import { createFrontDoor, listen } from './front-door.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { systemClock } from './kernel/clock.ts'
-import { Hal0Error } from './kernel/errors.ts'
+import { Hal0Error, messageOf } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
 import { isoTime, SECOND_MS } from './kernel/units.ts'
 import { createRunnerRegistry } from './runners/build-registry.ts'
@@ -68,6 +69,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<Daemon> {
   const clock = systemClock
+  await prepareHome(home)
   const lock = await lockHome(home)
   undo.push(() => lock.release())
   const settings = await readDaemonSettings(home)
@@ -147,6 +149,21 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
       else void slots.close({ drainMs, keepEngines })
       return stopping
     },
+  }
+}
+
+/** Errors: `config.invalid` where the home cannot be written. */
+async function prepareHome(home: Home): Promise<void> {
+  try {
+    for (const folder of [home.varLib, home.varLog]) {
+      await makeFolder(folder)
+      await access(folder, constants.W_OK)
+    }
+  } catch (cause) {
+    throw Hal0Error.of('config.invalid', `${home.label} cannot be hal0's home: ${messageOf(cause)}`, {
+      details: { remedy: 'Choose a folder you can write: --home DIR, or HAL0_HOME.' },
+      cause,
+    })
   }
 }
 

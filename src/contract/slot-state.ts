@@ -24,10 +24,23 @@ export const processRefSchema = z.object({
 })
 export type ProcessRef = z.infer<typeof processRefSchema>
 
+/** What is known to end engines; each runner has its own signs for them. Source: SPEC 10 "error signatures". */
+export const FAILURE_CAUSES = [
+  'out_of_memory',
+  'bad_file',
+  'unsupported_architecture',
+  'port_in_use',
+  'missing_library',
+  'bad_flag',
+] as const
+export type FailureCause = (typeof FAILURE_CAUSES)[number]
+
 /** `error` in `extra`: why the slot is in state error. */
 export const slotFailureSchema = z.object({
   code: z.string(),
   message: z.string(),
+  /** What the decisive line means, where it is known. */
+  cause: z.enum(FAILURE_CAUSES).nullable(),
   /** The decisive line of the engine's own output, when one was found. */
   line: z.string().nullable(),
   remedy: z.string(),

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdir, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import type { Home } from './home.ts'
+import { makeFolder } from './make-folder.ts'
 
 /** Tells one home from every other on this machine, whatever path it was reached by: 32 hex digits. Makes the home's state folder. */
 export async function findHomeId(home: Home): Promise<string> {
-  await mkdir(home.varLib, { recursive: true })
+  await makeFolder(home.varLib)
   return createHash('sha256')
     .update(await realpath(home.varLib))
     .digest('hex')

@@ -61,7 +61,7 @@ export const errorRegistry = {
     status: 400,
     retry: 'never',
     type: 'invalid_request_error',
-    remedy: 'Run `hal0 config validate` and mend each place it lists.',
+    remedy: 'Mend each place that is listed: file, key and what was expected.',
   },
   'request.invalid': {
     status: 400,
@@ -97,7 +97,7 @@ export const errorRegistry = {
     status: 404,
     retry: 'never',
     type: 'not_found_error',
-    remedy: 'List the registered models with `hal0 model list`.',
+    remedy: 'Add the file to models.toml under [models.<id>], or bind a model that is listed there.',
   },
   'profile.not_found': {
     status: 404,

@@ -1,4 +1,5 @@
 import type { SlotType } from '../contract/slot-row.ts'
+import type { ErrorSignature } from './rules/explain-failure.ts'
 
 /** Routes of the gateway that an engine may have, by their path below the engine's root. */
 export const ENGINE_ROUTES = [
@@ -11,20 +12,6 @@ export const ENGINE_ROUTES = [
   '/tokenize',
 ] as const
 export type EngineRoute = (typeof ENGINE_ROUTES)[number]
-
-/** A pattern in an engine's own output, what it means, and what to do. Source: SPEC 10 "error signatures". */
-export interface ErrorSignature {
-  readonly cause:
-    | 'out_of_memory'
-    | 'bad_file'
-    | 'unsupported_architecture'
-    | 'port_in_use'
-    | 'missing_library'
-    | 'bad_flag'
-  /** Tested against one line. */
-  readonly pattern: RegExp
-  readonly remedy: string
-}
 
 /** How to tell whether the engine is up, and whether it is ours. All paths are GET. Source: SPEC 5. */
 export interface ProbeSpec {

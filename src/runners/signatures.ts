@@ -1,4 +1,4 @@
-import type { ErrorSignature } from './runner.ts'
+import type { ErrorSignature } from './rules/explain-failure.ts'
 
 const LOWER_MEMORY =
   'Lower the context size or the number of GPU layers, stop something else that holds memory, or use a smaller quant.'

@@ -105,8 +105,35 @@ describe('loading', () => {
     expect(slot.clock.pendingTimers).toBe(0)
   })
 
-  it('refuses a stranger on its port and stops its own engine', async () => {
+  it.each([
+    ['its engine finds it taken', (slot: ActorHarness) => slot.engine().exit({ code: 98 })],
+    ['a stranger answers there', (slot: ActorHarness) => slot.say({ kind: 'stranger', reason: 'no key' })],
+  ])('tries another port when hal0 chose it and %s', async (_name, lose) => {
     const slot = openActor({})
+    const [person, request] = [slot.load(), slot.acquire()]
+    await slot.settle()
+    lose(slot)
+    await slot.clock.advance(10)
+    expect(slot.engines().map((engine) => engine.isAlive)).toEqual([false, true])
+    slot.say({ kind: 'ready', parallel: 1 })
+    await expect(person).resolves.toMatchObject({ state: 'ready', failure: null })
+    expect((await request).slot).toBe('s')
+  })
+
+  it('gives up a port that is lost again and again', async () => {
+    const slot = openActor({})
+    const person = slot.load()
+    for (let i = 0; i < 6; i++) {
+      await slot.clock.advance(10)
+      slot.engine().exit({ code: 98 })
+    }
+    await slot.settle()
+    await expect(person).rejects.toMatchObject({ code: 'slot.spawn_failed' })
+    expect(slot.engines()).toHaveLength(6)
+  })
+
+  it('refuses a stranger on a port of the user’s own and stops its own engine', async () => {
+    const slot = openActor({ port: 8081 })
     const person = slot.load()
     await slot.settle()
     slot.say({ kind: 'stranger', reason: 'it answers without the key' })

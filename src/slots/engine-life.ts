@@ -2,18 +2,17 @@ import { randomUUID } from 'node:crypto'
 import type { SlotConfig } from '../config/slot-file.ts'
 import type { LoadPhases } from '../contract/slot-row.ts'
 import type { SlotFailure } from '../contract/slot-state.ts'
-import type { Publisher } from '../events/bus.ts'
 import { Hal0Error } from '../kernel/errors.ts'
-import type { Log } from '../kernel/log.ts'
 import { assertNever } from '../kernel/result.ts'
 import type { EngineMessage, EngineMessageOf } from './actor-messages.ts'
 import { describeExit } from './explain-exit.ts'
-import type { LifeListener } from './life-listener.ts'
-import { type AttemptDeps, beginAttempt } from './load-attempt.ts'
+import type { LifeDeps, LifeListener } from './life-ports.ts'
+import { beginAttempt } from './load-attempt.ts'
 import { LoadTimes } from './load-times.ts'
 import { cancelTimers, type Phase, type PhaseOf, type Try } from './phase.ts'
+import { PortRetries } from './port-retries.ts'
 import type { ProbeVerdict } from './probe.ts'
-import { LEFTOVER_GRACE_MS, type SlotSettings } from './settings.ts'
+import { LEFTOVER_GRACE_MS } from './settings.ts'
 import {
   announceFailure,
   failureOf,
@@ -23,12 +22,6 @@ import {
   terminateTimeoutError,
 } from './slot-failures.ts'
 import type { StateBoard } from './state-board.ts'
-
-export interface LifeDeps extends AttemptDeps {
-  readonly bus: Publisher
-  readonly log: Log
-  readonly settings: SlotSettings
-}
 
 /**
  * The process of one slot: load, up, end. Belongs to the slot's actor, which alone calls it, one message at a time.
@@ -44,6 +37,7 @@ export class EngineLife {
   #config: SlotConfig | undefined
   readonly #times = new LoadTimes()
   #again: Try | undefined
+  readonly #portRetries = new PortRetries()
 
   constructor(
     slot: { readonly name: string; readonly config: SlotConfig | undefined; readonly board: StateBoard },
@@ -151,8 +145,10 @@ export class EngineLife {
     this.#phase.engine = engine
     this.#phase.took.spawn = Math.round(spawnMs)
     void engine.process.exited.then((facts) => this.#post({ type: 'exited', attemptId, facts }))
-    const extra = { attempt_id: attemptId, process: engine.process.ref }
-    this.#board.apply('process_started', { message: 'the engine reads the model', extra })
+    this.#board.apply('process_started', {
+      message: 'the engine reads the model',
+      extra: { attempt_id: attemptId, process: engine.process.ref },
+    })
   }
 
   #probed({ verdict, warmMs }: EngineMessageOf<'probed'>): void {
@@ -166,7 +162,7 @@ export class EngineLife {
     if (phase.kind !== 'loading' || phase.engine === undefined) return
     if (verdict.kind === 'stranger') {
       const error = strangerError(this.#name, phase.engine.binding.plan.port, verdict.reason)
-      this.#failLoad(failureOf(error, this.#deps.clock.nowMs()))
+      if (!this.#tryAnotherPort()) this.#failLoad(failureOf(error, this.#deps.clock.nowMs()))
       return this.#endAttempt(phase)
     }
     if (verdict.kind === 'ready' || verdict.kind === 'no_model') this.#cameUp(phase, verdict, warmMs)
@@ -189,6 +185,7 @@ export class EngineLife {
   }
 
   #becameReady(): void {
+    this.#portRetries.reset()
     const { failure: _cured, idle_reason: _over, ...extra } = this.#board.record.extra
     this.#board.apply('became_ready', { message: '', extra })
     this.#deps.log.info({ slot: this.#name, phases: this.#times.last }, 'ready')
@@ -252,9 +249,17 @@ export class EngineLife {
 
   /** Requests that only waited for a place go on with the next load; those that waited for this load get their answer here. */
   #explained({ failure, wasUp }: EngineMessageOf<'explained'>): void {
+    if (!wasUp && failure.cause === 'port_in_use' && this.#tryAnotherPort()) return
     this.#board.refresh({ message: failure.message, extra: { ...this.#board.record.extra, failure } })
     announceFailure(this.#deps, this.#name, wasUp ? 'slot.crashed' : 'slot.load_failed', failure)
     if (!wasUp) this.#listener.onLoadFailed(loadFailedError(this.#name, failure))
+  }
+
+  #tryAnotherPort(): boolean {
+    if (!this.#portRetries.mayTryAnother(this.#config?.port)) return false
+    this.#again = 1
+    this.#board.refresh({ message: `port ${this.#board.record.port} was taken meanwhile; trying another` })
+    return true
   }
 
   #endAttempt(phase: PhaseOf<'loading' | 'up'>): void {

@@ -42,6 +42,7 @@ export async function explainExit(
   return {
     code: during.code,
     message: `the engine ${describeExit(facts)} ${during.words}${said}`,
+    cause: found?.cause ?? null,
     line: found?.line ?? null,
     remedy: found?.remedy ?? errorRegistry[during.code].remedy,
     at: isoTime(facts.atMs),

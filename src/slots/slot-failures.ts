@@ -75,7 +75,14 @@ export function terminateTimeoutError(slot: string, waitedMs: number): Hal0Error
 
 /** The record of a failure that is not an exit. */
 export function failureOf(error: Hal0Error, atMs: number): SlotFailure {
-  return { code: error.code, message: error.message, line: null, remedy: remedyOf(error), at: isoTime(atMs) }
+  return {
+    code: error.code,
+    message: error.message,
+    cause: null,
+    line: null,
+    remedy: remedyOf(error),
+    at: isoTime(atMs),
+  }
 }
 
 /** Tells log and bus of a failure; what a slot's record keeps of it is the caller's. */

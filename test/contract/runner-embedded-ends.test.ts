@@ -66,7 +66,7 @@ describe('embedded engine, start and end', () => {
     }
   })
 
-  async function failWith(options: StartEngineOptions): Promise<FailureExplanation<string> | undefined> {
+  async function failWith(options: StartEngineOptions): Promise<FailureExplanation | undefined> {
     const engine = await spawnEngine(runner, options)
     try {
       expect(await engine.exited).toEqual({ code: 1, signal: null })

@@ -37,6 +37,7 @@ describe('reading', () => {
     const failure = {
       code: 'slot.spawn_failed',
       message: 'no',
+      cause: null,
       line: 'oh',
       remedy: 'do',
       at: '2026-01-01T00:00:00.000Z',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventually, startTestDaemon } from '../support/daemon-harness.ts'
+import { eventually, freePort, startTestDaemon } from '../support/daemon-harness.ts'
 import { fakeControl } from '../support/start-fake.ts'
 
 describe('an engine that', () => {
@@ -117,7 +117,7 @@ describe('an engine that', () => {
   })
 
   it('is a stranger that does not know the key: refused, said, and not adopted', async () => {
-    const at = await startTestDaemon({ a: { knobs: { accept_key: 'another' } } })
+    const at = await startTestDaemon({ a: { knobs: { accept_key: 'another' }, port: await freePort() } })
     const response = await at.chat({})
     expect([response.status, await response.json()]).toMatchObject([
       500,
@@ -152,4 +152,11 @@ describe('an engine that', () => {
       expect(refused.status).toBe(401)
     }
   })
+})
+
+it('two daemons that start at the same moment share the ports, not the failures', async () => {
+  const homes = await Promise.all([1, 2, 3].map(() => startTestDaemon({ a: {}, b: {} })))
+  const rows = await Promise.all(homes.flatMap((at) => ['a', 'b'].map((slot) => at.daemon.slots.load(slot))))
+  expect(rows.map((row) => row.state)).toEqual(Array.from({ length: 6 }, () => 'ready'))
+  expect(new Set(rows.map((row) => row.port)).size).toBe(6)
 })

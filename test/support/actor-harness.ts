@@ -30,6 +30,8 @@ export interface HarnessOptions {
   readonly parallel?: number
   readonly queueLimit?: number
   readonly stopGraceMs?: number
+  /** Set by the user in the slot file. */
+  readonly port?: number
 }
 
 export type ActorHarness = ReturnType<typeof openActor>
@@ -50,7 +52,11 @@ export function openActor(options: HarnessOptions) {
   }
   let verdict: ProbeVerdict = { kind: 'silent' }
   let looks: (() => void)[] = []
-  const config = slotFileSchema.parse({ name: 's', model: { default: 'm' } })
+  const config = slotFileSchema.parse({
+    name: 's',
+    model: { default: 'm' },
+    ...(options.port === undefined ? {} : { port: options.port }),
+  })
   const board = new StateBoard(
     { name: 's', state: 'offline', model_id: 'm', port: null, updated_at: isoTime(0), message: '', extra: {} },
     { clock, bus: { publish: (event) => void events.push(event) }, writer: { write: () => {}, flush: async () => {} } },
@@ -88,6 +94,7 @@ export function openActor(options: HarnessOptions) {
       explain: async (_engine, facts, during) => ({
         code: during === 'up' ? 'dispatch.upstream_unavailable' : 'slot.spawn_failed',
         message: `the engine exited with ${facts.kind === 'code' ? `code ${facts.code}` : facts.kind}`,
+        cause: facts.kind === 'code' && facts.code === 98 ? 'port_in_use' : null,
         line: 'decisive',
         remedy: 'do this',
         at: isoTime(facts.atMs),

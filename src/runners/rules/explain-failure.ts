@@ -1,20 +1,22 @@
+import type { FailureCause } from '../../contract/slot-state.ts'
+
 /** Longest line that is shown to people, in characters. */
 const MAX_LINE_CHARACTERS = 400
 
-/** What a runner's ErrorSignature says, as far as this rule reads it. */
-export interface FailureSignature<Cause extends string> {
-  readonly cause: Cause
+/** A pattern in an engine's own output, what it means, and what to do. Source: SPEC 10 "error signatures". */
+export interface ErrorSignature {
+  readonly cause: FailureCause
   /** Tested against one line; has no state. */
   readonly pattern: RegExp
   readonly remedy: string
 }
 
 /** The decisive line of an engine's last words. */
-export interface FailureExplanation<Cause extends string> {
+export interface FailureExplanation {
   /** Without colours and outer spaces, at most 400 characters. */
   readonly line: string
   /** undefined = no signature matched: the line only looks like an error. */
-  readonly cause: Cause | undefined
+  readonly cause: FailureCause | undefined
   readonly remedy: string | undefined
 }
 
@@ -34,10 +36,10 @@ function clean(line: string): string {
  * matches any line wins, with the first line it matches (engines repeat themselves on the way out). Without a match: the last line
  * that looks like an error. undefined = nothing was said. Source: SPEC 5, 10; CASES 31.
  */
-export function explainFailure<Cause extends string>(
+export function explainFailure(
   lines: readonly string[],
-  signatures: readonly FailureSignature<Cause>[],
-): FailureExplanation<Cause> | undefined {
+  signatures: readonly ErrorSignature[],
+): FailureExplanation | undefined {
   const cleaned = lines.map(clean).filter((line) => line !== '')
   for (const signature of signatures) {
     const line = cleaned.find((candidate) => signature.pattern.test(candidate))

@@ -1,7 +1,8 @@
 import { createReadStream, createWriteStream, constants as fsConstants } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm, stat, truncate } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm, stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { makeFolder } from '../../files/make-folder.ts'
 import { KIB, MIB } from '../../kernel/units.ts'
 import { linesOfAttempt } from './rules/log-marker.ts'
 
@@ -24,7 +25,7 @@ const LOG_MODE = 0o600
 
 /** Opens an engine's log for appending; makes file and folders. The caller closes it. Throws the system's error. */
 export async function openLog(path: string): Promise<FileHandle> {
-  await mkdir(dirname(path), { recursive: true })
+  await makeFolder(dirname(path))
   return await open(path, fsConstants.O_WRONLY | fsConstants.O_APPEND | fsConstants.O_CREAT, LOG_MODE)
 }
 

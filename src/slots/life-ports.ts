@@ -1,5 +1,16 @@
+import type { Publisher } from '../events/bus.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
+import type { Log } from '../kernel/log.ts'
+import type { AttemptDeps } from './load-attempt.ts'
 import type { Try } from './phase.ts'
+import type { SlotSettings } from './settings.ts'
+
+/** What the life of an engine needs of the world. */
+export interface LifeDeps extends AttemptDeps {
+  readonly bus: Publisher
+  readonly log: Log
+  readonly settings: SlotSettings
+}
 
 /** What the life of the engine means for those who wait for it. Called while a message is handled, never later. */
 export interface LifeListener {

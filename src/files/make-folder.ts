@@ -1,0 +1,22 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/**
+ * Makes a folder and those above it that are missing. Like `mkdir` with `recursive`, but that one never ends on file systems that say
+ * ENOENT for a folder they cannot make (/proc, on Node 20). Errors: the system's own.
+ */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return
+    if (code !== 'ENOENT' || dirname(path) === path) throw cause
+    await makeFolder(dirname(path))
+    // Once: if it is ENOENT again, it is not for want of a parent.
+    await mkdir(path).catch((again: unknown) => {
+      const isThere = again instanceof Error && 'code' in again && again.code === 'EEXIST'
+      if (!isThere) throw again
+    })
+  }
+}
