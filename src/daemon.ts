@@ -51,7 +51,7 @@ export interface Daemon {
 }
 
 /** What has been opened, to be undone backwards. */
-type Undo = () => Promise<void> | void
+type Undo = () => Promise<void>
 
 /**
  * The composition root: builds every room, wires it, serves until `stop`.
@@ -62,7 +62,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   try {
     return await compose(options, undo)
   } catch (cause) {
-    for (const step of undo.toReversed()) await step()
+    // Whatever fails on the way back, the lock goes last and the first reason is the one that is told.
+    for (const step of undo.toReversed()) await step().catch(() => undefined)
     throw cause
   }
 }
@@ -78,10 +79,10 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
 
   const daemonLog = openDaemonLog(home, process.env['HAL0_LOG_LEVEL'] ?? 'info')
   const { log } = daemonLog
-  undo.push(() => daemonLog.close())
+  undo.push(async () => daemonLog.close())
   const bus = createEventBus({ clock, log })
   const runtime = createProcessRuntime({ homeId: await findHomeId(home), clock, log })
-  await reapSurvivors(runtime, bus, log)
+  await reapSurvivors(runtime, clock, bus, log)
 
   const runners = createRunnerRegistry({ binaries: binariesOf(settings) })
   const ports = createPortPool(settings.slots.port_range)
@@ -112,6 +113,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   const api = createApi({ slots, bus, clock, log, guard, daemon: facts, closing: closing.signal })
   const server = createFrontDoor({ guard, gateway, api, log })
   ;({ url } = await listen(server, host, wish.port ?? settings.server.port))
+  undo.push(async () => void server.close())
 
   const file: DaemonFile = { url, pid: process.pid, started_at: startedAt }
   await writeFileWhole(daemonFilePath(home), `${JSON.stringify(file, null, 2)}\n`, 0o600)
@@ -129,14 +131,19 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     announce(bus, log, 'daemon.stopping', 'hal0 stops')
     closing.abort()
     const serverClosed = new Promise((resolve) => server.close(resolve))
-    await slots.close({ drainMs, keepEngines })
-    await gateway.close()
-    server.closeAllConnections()
-    await serverClosed
-    await rm(daemonFilePath(home), { force: true })
-    end()
-    daemonLog.close()
-    await lock.release()
+    try {
+      await slots.close({ drainMs, keepEngines })
+      await gateway.close()
+    } finally {
+      server.closeAllConnections()
+      await serverClosed
+      await rm(daemonFilePath(home), { force: true }).catch((cause: unknown) => {
+        log.warn({ reason: messageOf(cause) }, 'could not remove daemon.json')
+      })
+      end()
+      daemonLog.close()
+      await lock.release()
+    }
   }
   let stopping: Promise<void> | undefined
   return {

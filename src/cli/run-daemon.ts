@@ -15,7 +15,7 @@ export async function runUntilStopped(daemon: Daemon, signals: StopSignals, outp
   const inFlight = daemon.slots.rows().reduce((sum, row) => sum + row.in_flight, 0)
   output.note(
     inFlight === 0
-      ? `hal0: ${signals.first.reason}: stopping the engines`
+      ? `hal0: ${signals.first.reason}: stopping`
       : `hal0: ${signals.first.reason}: waiting up to ${DRAIN_MS / 1000} s for ${inFlight} request${inFlight === 1 ? '' : 's'} in flight; once more stops at once`,
   )
   const cut = () => void daemon.stop({ drainMs: 0 }).catch(() => {})

@@ -14,7 +14,6 @@ export type EngineMessage =
   | { readonly type: 'stopped'; readonly attemptId: string }
   | { readonly type: 'verdict_due'; readonly attemptId: string }
   | { readonly type: 'limit_due'; readonly attemptId: string }
-  | { readonly type: 'stop_due'; readonly attemptId: string }
 
 export type EngineMessageOf<Type extends EngineMessage['type']> = Extract<EngineMessage, { type: Type }>
 

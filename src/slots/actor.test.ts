@@ -374,7 +374,130 @@ describe('restart', () => {
   })
 })
 
+describe('wishes that cross', () => {
+  it('an unload during the stop of a retry is not undone by the retry', async () => {
+    const slot = openActor({ knobs: { termDelayMs: 1_000 } })
+    const person = slot.load()
+    await slot.clock.advance(900_000)
+    const unloaded = slot.unload()
+    await slot.clock.advance(10_000)
+    await expect(unloaded).resolves.toMatchObject({ state: 'offline' })
+    await expect(person).rejects.toMatchObject({ code: 'slot.unloading' })
+    expect(slot.engines()).toHaveLength(1)
+  })
+
+  it('a load asked for while a crash is being explained joins that load, and starts nothing', async () => {
+    const slot = openActor({})
+    const first = slot.load()
+    await slot.settle()
+    slot.engine().exit({ code: 3 })
+    await Promise.resolve()
+    const second = slot.load()
+    await slot.clock.advance(2_000)
+    await expect(first).rejects.toMatchObject({ code: 'slot.spawn_failed' })
+    await expect(second).rejects.toMatchObject({ code: 'slot.spawn_failed' })
+    expect(slot.engines()).toHaveLength(1)
+    expect(slot.row().state).toBe('error')
+  })
+
+  it('each caller of a stop that does not end waits its own 30 seconds', async () => {
+    const slot = await ready({ knobs: { ignoresTerm: true }, stopGraceMs: 600_000 })
+    const first = slot.unload()
+    await slot.clock.advance(29_000)
+    const second = slot.unload()
+    await slot.clock.advance(1_000)
+    await expect(first).rejects.toMatchObject({ code: 'slot.terminate_timeout' })
+    await slot.clock.advance(28_999)
+    expect(await Promise.race([second.catch(() => 'rejected'), slot.settle().then(() => 'waits')])).toBe('waits')
+    await slot.clock.advance(1)
+    await expect(second).rejects.toMatchObject({ code: 'slot.terminate_timeout' })
+    const third = slot.unload()
+    await slot.clock.advance(600_000)
+    await expect(third).rejects.toMatchObject({ code: 'slot.terminate_timeout' })
+    expect(slot.row().state).toBe('offline')
+  })
+
+  it('a slow load after a restart is not cut short by the limit on its stop', async () => {
+    const slot = await ready()
+    const restarted = slot.restart()
+    await slot.clock.advance(120_000)
+    slot.say({ kind: 'ready', parallel: 1 })
+    await slot.clock.advance(1_000)
+    await expect(restarted).resolves.toMatchObject({ state: 'ready' })
+  })
+
+  it('an unload of a loading slot ends the wait of those who wait for that load', async () => {
+    const slot = openActor({})
+    const waiting = slot.acquire({ waitMs: 600_000 })
+    await slot.settle()
+    await expect(slot.unload(0)).resolves.toMatchObject({ state: 'offline' })
+    await expect(waiting).rejects.toMatchObject({ code: 'slot.unloading' })
+    expect(slot.engines()).toHaveLength(1)
+  })
+
+  it('an unload takes a failed slot offline, and forgets the failure', async () => {
+    const slot = openActor({})
+    slot.failNextStart('broken')
+    await expect(slot.load()).rejects.toThrow()
+    await expect(slot.unload()).resolves.toMatchObject({ state: 'offline', failure: null })
+    expect(slot.states()).toEqual(['starting', 'error', 'offline'])
+  })
+
+  it('an unload whose engine crashes during the drain ends offline', async () => {
+    const slot = await ready()
+    await slot.acquire()
+    const unloaded = slot.unload(30_000)
+    slot.engine().exit({ code: 1 })
+    await slot.clock.advance(5_000)
+    await expect(unloaded).resolves.toMatchObject({ state: 'offline' })
+    expect(slot.clock.pendingTimers).toBe(0)
+  })
+
+  it('tells the ready between serving and unloading, however short it was', async () => {
+    const slot = await ready()
+    const lease = await slot.acquire()
+    await slot.clock.advance(300)
+    const unloaded = slot.unload(30_000)
+    await slot.clock.advance(100)
+    lease.release()
+    await unloaded
+    const legal = slot.states().slice(2)
+    expect(legal).toEqual(['ready', 'serving', 'ready', 'unloading', 'offline'])
+  })
+
+  it('a stop counts as part of a load only when the load waited for it', async () => {
+    const slot = await ready({ knobs: { termDelayMs: 3_000 } })
+    const unloaded = slot.unload()
+    await slot.clock.advance(3_000)
+    await unloaded
+    await slot.clock.advance(3_600_000)
+    const loaded = slot.load()
+    await slot.settle()
+    slot.say({ kind: 'ready', parallel: 1 })
+    expect((await loaded).phases).not.toHaveProperty('stop')
+  })
+
+  it('who waits behind a crash is told of the crash, not of an unload', async () => {
+    const slot = await ready({ knobs: { leavesGrandchild: true, termDelayMs: 900 }, parallel: 1 })
+    await slot.acquire()
+    const waiting = slot.acquire({ waitMs: 500 })
+    slot.engine().exit({ code: 1 })
+    await slot.clock.advance(500)
+    await expect(waiting).rejects.toMatchObject({ message: expect.stringContaining('crash') })
+  })
+})
+
 describe('closing', () => {
+  it('does not keep an engine that somebody asked to be stopped, and answers them', async () => {
+    const slot = await ready()
+    const lease = await slot.acquire()
+    const unloaded = slot.unload(30_000)
+    await slot.close({ drainMs: 0, keepEngine: true })
+    expect(lease.revoked.aborted).toBe(true)
+    await expect(unloaded).resolves.toMatchObject({ state: 'offline' })
+    expect(slot.engine().isAlive).toBe(false)
+  })
+
   it('stops the engine and refuses what comes', async () => {
     const slot = await ready()
     await slot.close({ drainMs: 0, keepEngine: false })

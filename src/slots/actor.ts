@@ -1,28 +1,32 @@
 import type { SlotConfig } from '../config/slot-file.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
-import type { CancelTimer } from '../kernel/clock.ts'
-import type { Hal0Error } from '../kernel/errors.ts'
+import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import type { ActorMessage, WishOf } from './actor-messages.ts'
 import { Audience, type Deferred } from './deferred.ts'
+import { DrainDeadline } from './drain-deadline.ts'
 import { EngineLife } from './engine-life.ts'
 import { LeaseBook, type Waiter } from './lease-book.ts'
-import type { LifeDeps, LifeListener } from './life-ports.ts'
+import type { ActorDeps, LifeListener } from './life-ports.ts'
+import { Mailbox } from './mailbox.ts'
 import type { Try } from './phase.ts'
-import { engineDiedError, loadingError, noModelServedError, queueFullError, unloadingError } from './slot-failures.ts'
+import {
+  engineDiedError,
+  loadingError,
+  noModelServedError,
+  queueFullError,
+  terminateTimeoutError,
+  unloadingError,
+} from './slot-failures.ts'
 import { buildRow } from './slot-row.ts'
+import { endpointOf } from './started-engine.ts'
 import type { StateBoard } from './state-board.ts'
-
-export interface ActorDeps extends LifeDeps {
-  /** An engine's connections are of no more use. */
-  readonly onEngineGone: (attemptId: string) => void
-}
 
 /**
  * One slot: the only writer of its state. Every wish and every observation is a message; messages are handled one at a time,
  * to the end, without waiting. Work that takes time runs outside and comes back as a message with its attempt's id.
  * The actor keeps leases, queue and wishes; the process itself is `EngineLife`. Source: SPEC 4, DESIGN "One writer".
  */
-export class SlotActor implements LifeListener {
+export class SlotActor {
   readonly #name: string
   readonly #deps: ActorDeps
   readonly #board: StateBoard
@@ -31,12 +35,14 @@ export class SlotActor implements LifeListener {
   readonly #loadAudience = new Audience<SlotRow>()
   readonly #stopAudience = new Audience<SlotRow>()
   readonly #closeAudience = new Audience<void>()
-  readonly #inbox: ActorMessage[] = []
-  #handling = false
-  /** Set once a running engine is to be stopped: no new lease, and when those that are left will be revoked. */
-  #drain: { readonly deadlineMs: number; readonly cancelTimer: CancelTimer } | undefined
-  /** A load that begins as soon as the process is gone. */
-  #wantsLoad = false
+  readonly #mailbox = new Mailbox<ActorMessage>(
+    (message) => this.#handle(message),
+    (message, cause) => this.#fault(message, cause),
+  )
+  /** On once a running engine is to be stopped: no new lease, and when those that are left will be revoked. */
+  readonly #drain: DrainDeadline
+  /** The load that begins as soon as the process is gone; the only place that says so. */
+  #next: Try | undefined
   #closing: { readonly keepEngine: boolean } | undefined
   #lastUsedMs: number | undefined
 
@@ -44,7 +50,8 @@ export class SlotActor implements LifeListener {
     this.#name = name
     this.#deps = deps
     this.#board = board
-    this.#life = new EngineLife({ name, config, board }, deps, this, (message) => this.post(message))
+    this.#drain = new DrainDeadline(deps.clock, () => this.post({ type: 'drain_elapsed' }))
+    this.#life = new EngineLife({ name, config, board }, deps, this.#listener(), (message) => this.post(message))
   }
 
   row(): SlotRow {
@@ -60,20 +67,15 @@ export class SlotActor implements LifeListener {
     })
   }
 
-  /** Queues a message; it has been handled when this returns, unless this was called from inside another one. */
   post(message: ActorMessage): void {
-    this.#inbox.push(message)
-    if (this.#handling) return
-    this.#handling = true
-    for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) {
-      try {
-        this.#handle(next)
-      } catch (cause) {
-        // A fault in one message must not silence the slot.
-        this.#deps.log.error({ slot: this.#name, message: next.type, err: cause }, 'a fault in the slot actor')
-      }
-    }
-    this.#handling = false
+    this.#mailbox.post(message)
+  }
+
+  /** A fault of ours must not leave the one who asked without an answer. */
+  #fault(message: ActorMessage, cause: unknown): void {
+    this.#deps.log.error({ slot: this.#name, message: message.type, err: cause }, 'a fault in the slot actor')
+    if ('answer' in message) message.answer.reject(toHal0Error(cause))
+    if ('waiter' in message) message.waiter.reject(toHal0Error(cause))
   }
 
   #handle(message: ActorMessage): void {
@@ -102,8 +104,6 @@ export class SlotActor implements LifeListener {
     }
   }
 
-  // --- requests -----------------------------------------------------------------------------------------------------
-
   #acquire(waiter: Waiter): void {
     const { phase } = this.#life
     if (this.#closing !== undefined) return waiter.reject(this.#closingError())
@@ -122,15 +122,12 @@ export class SlotActor implements LifeListener {
   /** Gives every waiter what the moment allows: a place, a load, or a bound on its wait. */
   #serveWaiters(): void {
     const { phase } = this.#life
-    if (phase.kind === 'up' && this.#drain === undefined) {
+    if (phase.kind === 'up' && !this.#drain.isOn) {
       if (!phase.hasModel) return
-      const { plan, runner } = phase.engine.binding
-      const { engineKey } = phase.engine
-      const endpoint = { origin: `http://127.0.0.1:${plan.port}`, engineKey, alias: this.#name }
       const granted = this.#book.grant({
         slot: this.#name,
         attemptId: phase.attempt.id,
-        endpoint: { ...endpoint, onClientAbort: runner.onClientAbort },
+        endpoint: endpointOf(phase.engine),
         parallel: phase.parallel,
       })
       if (granted > 0 && this.#board.state !== 'serving') this.#board.apply('first_lease_taken')
@@ -146,13 +143,13 @@ export class SlotActor implements LifeListener {
     waiter.stopTimer = undefined
     const { phase } = this.#life
     // Loaded meanwhile: from now on it waits for a place, which is not bounded by the wait for a load.
-    if (phase.kind === 'up' && this.#drain === undefined) return
+    if (phase.kind === 'up' && !this.#drain.isOn) return
     if (!this.#book.withdraw(waiter)) return
     const { state, message } = this.#board.record
     waiter.reject(
       phase.kind === 'loading'
         ? loadingError(this.#name, state, message, this.#life.remainingLoadMs)
-        : unloadingError(this.#name, 'is being unloaded'),
+        : unloadingError(this.#name, state === 'error' ? 'clears up after a crash' : 'is being unloaded'),
     )
   }
 
@@ -162,42 +159,51 @@ export class SlotActor implements LifeListener {
     this.#serveWaiters()
     if (this.#book.inFlight > 0) return
     this.#board.apply('last_lease_ended')
-    if (this.#drain !== undefined) this.#stopNow()
+    if (this.#drain.isOn) this.#stopNow()
   }
-
-  // --- what people ask ----------------------------------------------------------------------------------------------
 
   #load(answer: Deferred<SlotRow>): void {
     if (this.#closing !== undefined) return answer.reject(this.#closingError())
     const { phase } = this.#life
-    if (phase.kind === 'up' && phase.hasModel && this.#drain === undefined) return answer.resolve(this.row())
+    if (phase.kind === 'up' && phase.hasModel && !this.#drain.isOn) return answer.resolve(this.row())
     this.#loadAudience.join(answer)
     if (phase.kind === 'down') return this.#life.begin(1)
     if (phase.kind === 'loading') return
-    this.#wantsLoad = true
+    this.#next = 1
     // Up without a model: only a fresh start can change that.
-    if (phase.kind === 'up' && this.#drain === undefined) this.#end(0)
+    if (phase.kind === 'up' && !this.#drain.isOn) this.#end(0)
+    this.#boundStopWaits()
   }
 
   #unload({ drainMs, answer }: WishOf<'unload'>): void {
-    if (this.#life.phase.kind === 'down') return answer.resolve(this.row())
+    const { phase } = this.#life
+    if (phase.kind === 'down') {
+      this.#forgetFailure()
+      return answer.resolve(this.row())
+    }
     this.#stopAudience.join(answer)
-    // The last wish counts: a load that runs or was to follow is not wanted any more.
-    this.#wantsLoad = false
-    this.#loadAudience.reject(unloadingError(this.#name, 'was unloaded before it was ready'))
+    // The last wish counts: a load that runs or was to follow is not wanted any more, also not by those who wait for it.
+    this.#next = undefined
+    const reason = unloadingError(this.#name, 'was unloaded before it was ready')
+    this.#loadAudience.reject(reason)
+    if (phase.kind === 'loading') this.#book.rejectAll(reason)
     this.#end(drainMs)
+    this.#boundStopWaits()
   }
 
   #restart({ drainMs, answer }: WishOf<'restart'>): void {
     if (this.#closing !== undefined || this.#life.phase.kind === 'down') return this.#load(answer)
     this.#loadAudience.join(answer)
-    this.#wantsLoad = true
+    this.#next = 1
     this.#end(drainMs)
+    this.#boundStopWaits()
   }
 
   #close({ drainMs, keepEngine, answer }: WishOf<'close'>): void {
-    this.#closing = { keepEngine }
-    this.#wantsLoad = false
+    // Somebody who asked for the engine's end gets it.
+    const isEnding = this.#stopAudience.size > 0 || this.#next !== undefined || this.#closing?.keepEngine === false
+    this.#closing = { keepEngine: keepEngine && !isEnding }
+    this.#next = undefined
     this.#closeAudience.join(answer)
     this.#book.rejectAll(this.#closingError())
     this.#loadAudience.reject(this.#closingError())
@@ -211,11 +217,7 @@ export class SlotActor implements LifeListener {
     if (this.#life.phase.kind !== 'up') return
     if (this.#book.inFlight === 0) return this.#stopNow()
     if (drainMs <= 0) return this.#cutAndStop()
-    const { clock } = this.#deps
-    const deadlineMs = clock.monotonicMs() + drainMs
-    if (this.#drain !== undefined && this.#drain.deadlineMs <= deadlineMs) return
-    this.#drain?.cancelTimer()
-    this.#drain = { deadlineMs, cancelTimer: clock.setTimer(drainMs, () => this.post({ type: 'drain_elapsed' })) }
+    this.#drain.set(drainMs)
     this.#board.refresh({ message: `stopping when ${this.#book.inFlight} requests in flight have ended` })
     this.#serveWaiters()
   }
@@ -228,19 +230,29 @@ export class SlotActor implements LifeListener {
   }
 
   #stopNow(): void {
-    this.#endDrain()
+    this.#drain.off()
     if (this.#closing?.keepEngine !== true) return this.#life.stop()
     this.#life.leave()
     this.#closed()
   }
 
-  #endDrain(): void {
-    this.#drain?.cancelTimer()
-    this.#drain = undefined
+  /** Who asked for a stop (also for the load behind it) waits for the death of the process no longer than this. */
+  #boundStopWaits(): void {
+    if (this.#life.phase.kind !== 'stopping') return
+    const { clock, settings } = this.#deps
+    const overdue = () => terminateTimeoutError(this.#name, settings.stopWaitMs)
+    for (const audience of [this.#stopAudience, this.#loadAudience]) {
+      audience.boundWaits(clock, settings.stopWaitMs, overdue)
+    }
+  }
+
+  /** An unload leaves the slot offline, also when it had failed. */
+  #forgetFailure(): void {
+    if (this.#board.state === 'error') this.#board.apply('stopped', { message: '', extra: {} })
   }
 
   #closed(): void {
-    this.#board.dispose()
+    this.#board.close()
     this.#closeAudience.resolve()
   }
 
@@ -248,39 +260,41 @@ export class SlotActor implements LifeListener {
     return unloadingError(this.#name, 'stops with the daemon')
   }
 
-  // --- what the engine's life means ---------------------------------------------------------------------------------
-
-  onReady(): void {
-    this.#loadAudience.resolve(this.row())
-    this.#serveWaiters()
-  }
-
-  onLoadFailed(error: Hal0Error): void {
-    this.#book.rejectAll(error)
-    this.#loadAudience.reject(error)
-  }
-
-  onCrashed(exit: string): void {
-    this.#endDrain()
-    this.#book.revokeAll(engineDiedError(this.#name, exit))
-  }
-
-  onEngineGone(attemptId: string): void {
-    this.#deps.onEngineGone(attemptId)
-    this.#serveWaiters()
-  }
-
-  onStopOverdue(error: Hal0Error): void {
-    this.#stopAudience.reject(error)
-    this.#loadAudience.reject(error)
-  }
-
-  onDown(again: Try | undefined): void {
-    this.#stopAudience.resolve(this.row())
-    if (this.#closing !== undefined) return this.#closed()
-    const nth = this.#wantsLoad ? 1 : again
-    this.#wantsLoad = false
-    if (nth === undefined) this.#serveWaiters()
-    else this.#life.begin(nth)
+  /** What the life of the engine means for those who wait. */
+  #listener(): LifeListener {
+    return {
+      onReady: () => {
+        this.#loadAudience.resolve(this.row())
+        this.#serveWaiters()
+      },
+      onLoadFailed: (error) => {
+        // A load that was asked for while this one failed has joined it.
+        this.#next = undefined
+        this.#book.rejectAll(error)
+        this.#loadAudience.reject(error)
+      },
+      onCrashed: (exit) => {
+        this.#drain.off()
+        this.#book.revokeAll(engineDiedError(this.#name, exit))
+      },
+      onEngineGone: (attemptId) => {
+        this.#deps.onEngineGone(attemptId)
+        this.#serveWaiters()
+        this.#boundStopWaits()
+      },
+      onAgain: (nth) => {
+        if (this.#closing === undefined) this.#next = nth
+      },
+      onDown: () => {
+        if (this.#stopAudience.size > 0) this.#forgetFailure()
+        this.#stopAudience.resolve(this.row())
+        if (this.#closing !== undefined) return this.#closed()
+        const nth = this.#next
+        this.#next = undefined
+        if (nth === undefined) return this.#serveWaiters()
+        this.#loadAudience.unboundWaits()
+        this.#life.begin(nth)
+      },
+    }
   }
 }

@@ -1,3 +1,6 @@
+import type { CancelTimer, Clock } from '../kernel/clock.ts'
+import type { Hal0Error } from '../kernel/errors.ts'
+
 /** A promise with its handles, for answers that come out of an actor's queue. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
@@ -19,27 +22,48 @@ export function deferred<T>(): Deferred<T> {
 
 /** Callers that wait for the same outcome. */
 export class Audience<T> {
-  #members: Deferred<T>[] = []
+  readonly #members = new Map<Deferred<T>, CancelTimer | undefined>()
 
   get size(): number {
-    return this.#members.length
+    return this.#members.size
   }
 
   join(member: Deferred<T>): void {
-    this.#members.push(member)
+    this.#members.set(member, undefined)
+  }
+
+  /** From now on each of them waits `limitMs` at most, then leaves with the error; those that are bounded already keep their limit. */
+  boundWaits(clock: Clock, limitMs: number, overdue: () => Hal0Error): void {
+    for (const [member, bound] of this.#members) {
+      if (bound !== undefined) continue
+      const cancel = clock.setTimer(limitMs, () => {
+        this.#members.delete(member)
+        member.reject(overdue())
+      })
+      this.#members.set(member, cancel)
+    }
+  }
+
+  /** What they waited for has begun to happen: no limit any more. */
+  unboundWaits(): void {
+    for (const [member, cancel] of this.#members) {
+      cancel?.()
+      this.#members.set(member, undefined)
+    }
   }
 
   resolve(value: T): void {
     for (const member of this.#leave()) member.resolve(value)
   }
 
-  reject(reason: unknown): void {
+  reject(reason: Hal0Error): void {
     for (const member of this.#leave()) member.reject(reason)
   }
 
   #leave(): Deferred<T>[] {
-    const members = this.#members
-    this.#members = []
-    return members
+    const members = [...this.#members]
+    this.#members.clear()
+    for (const [, cancel] of members) cancel?.()
+    return members.map(([member]) => member)
   }
 }

@@ -13,14 +13,7 @@ import { cancelTimers, type Phase, type PhaseOf, type Try } from './phase.ts'
 import { PortRetries } from './port-retries.ts'
 import type { ProbeVerdict } from './probe.ts'
 import { LEFTOVER_GRACE_MS } from './settings.ts'
-import {
-  announceFailure,
-  failureOf,
-  loadFailedError,
-  noModelServedError,
-  strangerError,
-  terminateTimeoutError,
-} from './slot-failures.ts'
+import { announceFailure, failureOf, loadFailedError, noModelServedError, strangerError } from './slot-failures.ts'
 import type { StateBoard } from './state-board.ts'
 
 /**
@@ -36,7 +29,6 @@ export class EngineLife {
   #phase: Phase = { kind: 'down' }
   #config: SlotConfig | undefined
   readonly #times = new LoadTimes()
-  #again: Try | undefined
   readonly #portRetries = new PortRetries()
 
   constructor(
@@ -77,7 +69,6 @@ export class EngineLife {
     const { clock, settings } = this.#deps
     const attemptId = randomUUID()
     this.#board.apply('start_begun', { message: '', extra: { attempt_id: attemptId } })
-    this.#again = undefined
     const previousPort = this.#board.record.port
     this.#phase = {
       kind: 'loading',
@@ -130,11 +121,9 @@ export class EngineLife {
       case 'stopped':
         return this.#stopped()
       case 'verdict_due':
-        return this.#board.refresh({ message: 'no answer yet; still warming' })
+        return this.#board.refresh({ message: `no answer yet; still ${this.#board.state}` })
       case 'limit_due':
         return this.#limitDue()
-      case 'stop_due':
-        return this.#listener.onStopOverdue(terminateTimeoutError(this.#name, this.#deps.settings.stopWaitMs))
       default:
         assertNever(message)
     }
@@ -208,7 +197,7 @@ export class EngineLife {
     if (phase.kind !== 'loading') return
     const waitedS = Math.round(this.#deps.settings.loadLimitMs / 1000)
     if (phase.nth === 1) {
-      this.#again = 2
+      this.#listener.onAgain(2)
       this.#board.refresh({ message: `not ready after ${waitedS} s; loading once more` })
       this.#deps.log.warn(
         { slot: this.#name, attempt: phase.attempt.id, waitedS },
@@ -257,7 +246,7 @@ export class EngineLife {
 
   #tryAnotherPort(): boolean {
     if (!this.#portRetries.mayTryAnother(this.#config?.port)) return false
-    this.#again = 1
+    this.#listener.onAgain(1)
     this.#board.refresh({ message: `port ${this.#board.record.port} was taken meanwhile; trying another` })
     return true
   }
@@ -274,22 +263,19 @@ export class EngineLife {
   }
 
   #enterStopping(attemptId: string): void {
-    const { clock, settings } = this.#deps
-    const cancelTimer = clock.setTimer(settings.stopWaitMs, () => this.#post({ type: 'stop_due', attemptId }))
-    this.#phase = { kind: 'stopping', attemptId, begunMs: clock.monotonicMs(), cancelTimer }
+    this.#phase = { kind: 'stopping', attemptId, begunMs: this.#deps.clock.monotonicMs() }
     this.#listener.onEngineGone(attemptId)
   }
 
   #stopped(): void {
     if (this.#phase.kind !== 'stopping') return
-    this.#phase.cancelTimer()
-    this.#times.stopped(this.#deps.clock.monotonicMs() - this.#phase.begunMs)
+    const tookMs = this.#deps.clock.monotonicMs() - this.#phase.begunMs
     this.#phase = { kind: 'down' }
     const { failure } = this.#board.record.extra
     if (this.#board.state === 'error') this.#board.refresh({ extra: failure === undefined ? {} : { failure } })
     else this.#board.apply('stopped', { message: '', extra: {} })
-    this.#deps.log.info({ slot: this.#name }, 'engine stopped')
-    this.#listener.onDown(this.#again)
+    this.#deps.log.info({ slot: this.#name, tookMs: Math.round(tookMs) }, 'engine stopped')
+    this.#times.afterStop(tookMs, () => this.#listener.onDown())
   }
 
   #attemptId(): string | undefined {

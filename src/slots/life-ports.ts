@@ -22,8 +22,8 @@ export interface LifeListener {
   onCrashed(exit: string): void
   /** Its connections are of no more use (crash, or a stop has begun). */
   onEngineGone(attemptId: string): void
-  /** It should be dead by now; the stop goes on. */
-  onStopOverdue(error: Hal0Error): void
-  /** Nothing of it is alive. `again`: the same load is to be begun once more. */
-  onDown(again: Try | undefined): void
+  /** The same load is to be begun once more, as soon as the process is gone. */
+  onAgain(nth: Try): void
+  /** Nothing of it is alive. */
+  onDown(): void
 }

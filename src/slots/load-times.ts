@@ -14,11 +14,9 @@ export class LoadTimes {
     return this.#last
   }
 
-  /** The phases of a load that begins now: the stop before it is part of it. */
+  /** The phases of a load that begins now; the stop that it had to wait for is part of it. */
   begin(): LoadPhases {
-    const took = this.#stopMs === undefined ? {} : { stop: this.#stopMs }
-    this.#stopMs = undefined
-    return took
+    return this.#stopMs === undefined ? {} : { stop: this.#stopMs }
   }
 
   completed(took: LoadPhases, wholeMs: number): void {
@@ -26,8 +24,11 @@ export class LoadTimes {
     this.#lastMs = wholeMs
   }
 
-  stopped(tookMs: number): void {
+  /** `next` decides what comes after a stop; only a load that begins in it waited for that stop. */
+  afterStop(tookMs: number, next: () => void): void {
     this.#stopMs = Math.round(tookMs)
+    next()
+    this.#stopMs = undefined
   }
 
   /** What a load that has run for `elapsedMs` may still take; negative = it takes longer than the last one. */

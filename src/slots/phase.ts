@@ -30,12 +30,7 @@ export type Phase =
       parallel: number | null
     }
   /** The process is being ended, or what it left behind. */
-  | {
-      readonly kind: 'stopping'
-      readonly attemptId: string
-      readonly begunMs: number
-      readonly cancelTimer: CancelTimer
-    }
+  | { readonly kind: 'stopping'; readonly attemptId: string; readonly begunMs: number }
 
 export type PhaseOf<Kind extends Phase['kind']> = Extract<Phase, { kind: Kind }>
 

@@ -47,9 +47,11 @@ export class StateBoard {
         details: { slot: this.#record.name, state: from, event },
       })
     }
-    this.#update({ ...patch, state: transition.to })
-    if (transition.forced) this.#record.extra.forced = true
-    if (event === 'first_lease_taken' || event === 'last_lease_ended') this.#announceSoon()
+    const isFlip = event === 'first_lease_taken' || event === 'last_lease_ended'
+    // A flip that was held back happened before this: without it the steps that are told would not be legal ones.
+    if (!isFlip && this.#announced !== from) this.#announce()
+    this.#update({ ...patch, state: transition.to }, transition.forced)
+    if (isFlip) this.#announceSoon()
     else this.#announce()
   }
 
@@ -59,20 +61,25 @@ export class StateBoard {
     this.#deps.writer.write(this.#record)
   }
 
-  /** Nothing is announced later on. */
-  dispose(): void {
-    this.#cancelTimer?.()
-    this.#cancelTimer = undefined
+  /** The last word: what was held back is told now, and nothing later. */
+  close(): void {
+    if (this.#announced !== this.state) this.#announce()
+    this.#cancelFlip()
   }
 
-  #update(patch: RecordPatch & { state?: SlotState }): void {
+  #update(patch: RecordPatch & { state?: SlotState }, forced = false): void {
+    const { forced: _before, ...extra } = patch.extra ?? this.#record.extra
     this.#record = {
       ...this.#record,
       ...patch,
-      extra: { ...(patch.extra ?? this.#record.extra), forced: undefined },
+      extra: forced ? { ...extra, forced } : extra,
       updated_at: isoTime(this.#deps.clock.nowMs()),
     }
-    delete this.#record.extra.forced
+  }
+
+  #cancelFlip(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
   }
 
   #announceSoon(): void {
@@ -86,7 +93,7 @@ export class StateBoard {
   }
 
   #announce(): void {
-    this.dispose()
+    this.#cancelFlip()
     this.#lastAnnouncedMs = this.#deps.clock.monotonicMs()
     const { name, state, message, model_id: modelId, extra } = this.#record
     const from = this.#announced

@@ -118,6 +118,21 @@ describe('kill -9 of the daemon', () => {
   })
 })
 
+describe('on_exit = keep', () => {
+  it('leaves the engine to itself; the daemon exits all the same, and the next one ends it', async () => {
+    const at = await makeHome({ a: {} }, { slots: { on_exit: 'keep' } })
+    const first = await serve(at)
+    expect((await chat(first.url)).status).toBe(200)
+    const [engine] = await at.enginePids()
+    first.child.process.kill('SIGTERM')
+    expect((await first.child.ended).code).toBe(0)
+    expect(await at.enginePids()).toEqual([engine])
+    await writeFile(join(at.home.etc, 'hal0.toml'), '')
+    await serve(at)
+    expect(await at.enginePids()).toEqual([])
+  })
+})
+
 describe('one home', () => {
   it('has one daemon: the second is refused with url and pid, the first goes on', async () => {
     const at = await makeHome({ a: {} })

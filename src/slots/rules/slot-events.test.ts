@@ -28,7 +28,7 @@ const GRID = `
   last_lease_ended   -         -         -         -         -          ready    -          -         -
   went_quiet         -         -         -         -         idle       -        -          -         -
   stop_begun         -         -         -         -         unloading  -        unloading  -         -
-  stopped            -         offline   offline   offline   -          -        -          offline   -
+  stopped            -         offline   offline   offline   -          -        -          offline   offline
   load_failed        -         error     error     error     -          -        -          -         -
   stop_failed        -         -         -         -         -          -        -          error     -
   process_died       error!    error     error     error     error      error    error!     error     error!

@@ -43,7 +43,7 @@ const RULES: Readonly<Record<SlotEvent, EventRule>> = {
   last_lease_ended: { to: 'ready', from: ['serving'] },
   went_quiet: { to: 'idle', from: ['ready'] },
   stop_begun: { to: 'unloading', from: ['ready', 'idle'] },
-  stopped: { to: 'offline', from: ['unloading', 'starting', 'warming', 'pulling'] },
+  stopped: { to: 'offline', from: ['unloading', 'starting', 'warming', 'pulling', 'error'] },
   load_failed: { to: 'error', from: ['pulling', 'starting', 'warming'] },
   stop_failed: { to: 'error', from: ['unloading'] },
   process_died: { to: 'error' },
