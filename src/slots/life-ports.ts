@@ -12,6 +12,12 @@ export interface LifeDeps extends AttemptDeps {
   readonly settings: SlotSettings
 }
 
+/** What the actor around it needs besides. */
+export interface ActorDeps extends LifeDeps {
+  /** An engine's connections are of no more use. */
+  readonly onEngineGone: (attemptId: string) => void
+}
+
 /** What the life of the engine means for those who wait for it. Called while a message is handled, never later. */
 export interface LifeListener {
   /** It can serve. */
