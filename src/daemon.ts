@@ -1,4 +1,4 @@
-import { access, constants, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createOpenGuard } from './access/guard.ts'
 import { isLoopbackHost } from './access/rules/authority.ts'
@@ -11,9 +11,9 @@ import type { EventBus } from './events/bus.ts'
 import { createEventBus } from './events/memory-bus.ts'
 import { writeFileWhole } from './files/atomic-write.ts'
 import { daemonFilePath, type Home } from './files/home.ts'
-import { findHomeId } from './files/home-id.ts'
+import { openHomeId } from './files/home-id.ts'
 import { lockHome } from './files/home-lock.ts'
-import { makeFolder } from './files/make-folder.ts'
+import { prepareHome } from './files/prepare-home.ts'
 import { createFrontDoor, listen } from './front-door.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { systemClock } from './kernel/clock.ts'
@@ -21,8 +21,10 @@ import { Hal0Error, messageOf } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
 import { isoTime, SECOND_MS } from './kernel/units.ts'
 import { createRunnerRegistry } from './runners/build-registry.ts'
+import { LLAMA_SERVER_KEYS } from './runners/llama-server-keys.ts'
 import { DEFAULT_LOG_LIMITS } from './runtimes/process/log-file.ts'
 import { LogRotator } from './runtimes/process/log-rotator.ts'
+import { isSameProcess, ownProcess } from './runtimes/process/proc.ts'
 import { createProcessRuntime } from './runtimes/process/process-runtime.ts'
 import { createSlotEffects } from './slots/effects.ts'
 import { createPortPool } from './slots/port-pool.ts'
@@ -70,8 +72,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<Daemon> {
   const clock = systemClock
-  await prepareHome(home)
-  const lock = await lockHome(home)
+  await prepareHome(home, { writesEtc: false })
+  const lock = await lockHome(home, isSameProcess)
   undo.push(() => lock.release())
   const settings = await readDaemonSettings(home)
   const host = wish.host ?? settings.server.host
@@ -79,15 +81,16 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
 
   const daemonLog = openDaemonLog(home, process.env['HAL0_LOG_LEVEL'] ?? 'info')
   const { log } = daemonLog
-  undo.push(async () => daemonLog.close())
+  undo.push(() => daemonLog.close())
   const bus = createEventBus({ clock, log })
-  const runtime = createProcessRuntime({ homeId: await findHomeId(home), clock, log })
+  const runtime = createProcessRuntime({ homeId: await openHomeId(home), clock, log })
   await reapSurvivors(runtime, clock, bus, log)
 
-  const runners = createRunnerRegistry({ binaries: binariesOf(settings) })
+  const runners = createRunnerRegistry(runnerSettings(settings))
   const ports = createPortPool(settings.slots.port_range)
   const slots = await openSlots({
     home,
+    ports,
     clock,
     runtime,
     bus,
@@ -99,7 +102,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
 
   const closing = new AbortController()
   const guard = createOpenGuard({ allowedHosts: () => settings.server.allowed_hosts })
-  const gateway = createGateway({ slots, settings: gatewaySettings(settings), log, clock, bus })
+  const gateway = createGateway({ slots, guard, settings: gatewaySettings(settings), log, clock, bus })
   undo.push(() => gateway.close())
   const startedAt = isoTime(clock.nowMs())
   let url = ''
@@ -111,11 +114,11 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     started_at: startedAt,
   })
   const api = createApi({ slots, bus, clock, log, guard, daemon: facts, closing: closing.signal })
-  const server = createFrontDoor({ guard, gateway, api, log })
+  const server = createFrontDoor({ gateway, api, log })
   ;({ url } = await listen(server, host, wish.port ?? settings.server.port))
   undo.push(async () => void server.close())
 
-  const file: DaemonFile = { url, pid: process.pid, started_at: startedAt }
+  const file: DaemonFile = { url, ...ownProcess(), started_at: startedAt }
   await writeFileWhole(daemonFilePath(home), `${JSON.stringify(file, null, 2)}\n`, 0o600)
   announce(bus, log, 'daemon.started', `hal0 ${ownVersion()} serves ${url} from ${home.label}`)
   void slots.autoload()
@@ -141,7 +144,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
         log.warn({ reason: messageOf(cause) }, 'could not remove daemon.json')
       })
       end()
-      daemonLog.close()
+      await daemonLog.close()
       await lock.release()
     }
   }
@@ -156,21 +159,6 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
       else void slots.close({ drainMs, keepEngines })
       return stopping
     },
-  }
-}
-
-/** Errors: `config.invalid` where the home cannot be written. */
-async function prepareHome(home: Home): Promise<void> {
-  try {
-    for (const folder of [home.varLib, home.varLog]) {
-      await makeFolder(folder)
-      await access(folder, constants.W_OK)
-    }
-  } catch (cause) {
-    throw Hal0Error.of('config.invalid', `${home.label} cannot be hal0's home: ${messageOf(cause)}`, {
-      details: { remedy: 'Choose a folder you can write: --home DIR, or HAL0_HOME.' },
-      cause,
-    })
   }
 }
 
@@ -189,8 +177,13 @@ function announce(bus: EventBus, log: Log, type: string, message: string): void 
   bus.publish({ type, severity: 'info', source: 'daemon', message, data: {} })
 }
 
-function binariesOf(settings: DaemonSettings): Record<string, string> {
-  return Object.fromEntries(Object.entries(settings.runners).map(([key, runner]) => [key, runner.binary]))
+function runnerSettings({ runners }: DaemonSettings) {
+  return Object.fromEntries(
+    LLAMA_SERVER_KEYS.map((key) => {
+      const own = runners[key]
+      return [key, { binary: own?.binary, onClientAbort: own?.on_client_abort }]
+    }),
+  )
 }
 
 function slotSettings({ slots }: DaemonSettings) {

@@ -13,4 +13,5 @@ export const checks = [
   { name: 'format', command: ['node_modules/.bin/biome', 'check', '--error-on-warnings', '.'] },
   { name: 'dead code', command: ['node_modules/.bin/knip', '--no-progress', '--no-config-hints'] },
   { name: 'printed error page', command: ['node', 'scripts/print-errors.mjs', '--check'] },
+  { name: 'printed configuration page', command: ['node', 'scripts/print-config.mjs', '--check'] },
 ]

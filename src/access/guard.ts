@@ -1,9 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import { Hal0Error } from '../kernel/errors.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
 import { decideOpenAccess } from './rules/open-mode.ts'
 
-/** Says whether a request may come in: undefined = yes, else the refusal. Asked before anything else looks at the request. */
-export type Guard = (request: IncomingMessage) => Hal0Error | undefined
+/** Who asks. Without users everyone who may come in is the local admin. Source: SPEC 14. */
+export interface Caller {
+  readonly kind: 'local_admin'
+}
+
+/** Says who sends a request, or why it may not come in. Asked before anything else looks at the request. */
+export type Guard = (request: IncomingMessage) => Result<Caller, Hal0Error>
+
+const LOCAL_ADMIN: Caller = { kind: 'local_admin' }
 
 /**
  * The guard of a daemon without users. `allowedHosts` is asked each time, so that an edit of the settings applies at once.
@@ -17,10 +25,12 @@ export function createOpenGuard(options: { readonly allowedHosts: () => readonly
       remoteAddress: request.socket.remoteAddress,
       allowedHosts: options.allowedHosts(),
     })
-    if (decision.allow) return undefined
-    return Hal0Error.of('auth.required', decision.reason, {
-      ...(decision.header === undefined ? {} : { param: decision.header }),
-    })
+    if (decision.allow) return ok(LOCAL_ADMIN)
+    return err(
+      Hal0Error.of('auth.required', decision.reason, {
+        ...(decision.header === undefined ? {} : { param: decision.header }),
+      }),
+    )
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { Caller } from '../access/guard.ts'
 import type { DaemonFacts } from '../contract/status.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -19,8 +20,9 @@ export interface ApiContext {
   readonly operations: Operations
 }
 
-/** Hono's types of our app: what a request carries besides itself. */
+/** Hono's types of our app: what a request carries besides itself. `c.env.caller`: who asks, as the guard found. */
 export interface ApiEnv {
+  Bindings: { readonly caller: Caller }
   Variables: { requestId: string }
 }
 export type ApiRequest = Context<ApiEnv>

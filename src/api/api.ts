@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import type { Guard } from '../access/guard.ts'
+import type { Caller, Guard } from '../access/guard.ts'
+import { errorAnswer } from '../contract/error-answer.ts'
 import type { DaemonFacts } from '../contract/status.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { Hal0Error } from '../kernel/errors.ts'
+import { Hal0Error, messageOf } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Slots } from '../slots/slots.ts'
-import { answerThrown, errorAnswer, respond, sendError } from './answer-error.ts'
+import { answerThrown, respond, sendError } from './answer-error.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
 import { addEventRoutes } from './event-routes.ts'
 import { createOperations } from './operations.ts'
@@ -35,36 +36,47 @@ export interface ApiOptions {
   readonly closing: AbortSignal
 }
 
-/** Answers one request whose path begins with `/api`. Never throws, never rejects. */
+/** Answers one request, whatever its path: one that no route has is 404. Never throws, never rejects. */
 export type ApiListener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** The management API as a listener for node:http. Source: SPEC 16. */
 export function createApi(options: ApiOptions): ApiListener {
   const { guard, log } = options
   const app = buildApp({ ...options, operations: createOperations(options) })
-  const listener = getRequestListener((request) => app.fetch(request), {
+  const callers = new WeakMap<object, Caller>()
+  const answer: FetchCallback = (request, { incoming }) => {
+    const caller = callers.get(incoming)
+    // Cannot be: it is set below, where the guard was asked. Were it not, nothing is open.
+    if (caller === undefined) throw new Error('a request came around the guard')
+    return app.fetch(request, { caller })
+  }
+  const listener = getRequestListener(answer, {
     // The global Request and Response stay as they are: the gateway and the tests use them too.
     overrideGlobalObjects: false,
     errorHandler(thrown) {
       const requestId = randomUUID()
-      log.warn({ request_id: requestId, err: thrown }, 'a request could not be read')
+      // Not the error itself: a URL that cannot be read is one of its fields, with the query.
+      log.warn({ request_id: requestId, reason: messageOf(thrown).split('?', 1)[0] }, 'a request could not be read')
       const error = Hal0Error.of('request.invalid', 'The request line or the Host header cannot be read as a URL.')
       return respond(errorAnswer(error, requestId))
     },
   })
   return (request, response) => {
-    const refusal = guard(request)
-    if (refusal === undefined) {
+    const admitted = guard(request)
+    if (admitted.ok) {
+      callers.set(request, admitted.value)
       listener(request, response).catch((thrown: unknown) => {
-        log.error({ method: request.method, path: request.url, err: thrown }, 'answering a request failed')
+        const path = request.url?.split('?', 1)[0]
+        log.error({ method: request.method, path, err: thrown }, 'answering a request failed')
         response.destroy()
       })
       return
     }
+    const { error } = admitted
     const requestId = randomUUID()
-    log.warn({ request_id: requestId, code: refusal.code, reason: refusal.message }, 'request refused')
+    log.warn({ request_id: requestId, code: error.code, reason: error.message }, 'request refused')
     request.resume()
-    sendError(response, errorAnswer(refusal, requestId))
+    sendError(response, errorAnswer(error, requestId))
   }
 }
 
@@ -91,6 +103,8 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
   app.notFound((c) => answerUnknownRoute(c, app.routes))
   return app
 }
+
+type FetchCallback = Parameters<typeof getRequestListener>[0]
 
 const WHERE: Readonly<Record<string, string>> = { query: 'query string', param: 'path', header: 'header', json: 'body' }
 

@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { type Clock, sleep } from '../kernel/clock.ts'
+import { errnoOf } from '../kernel/errors.ts'
 import { KIB, MIB, SECOND_MS } from '../kernel/units.ts'
 import { createLineSplitter } from './line-splitter.ts'
 
@@ -108,6 +109,6 @@ async function readAt(path: string, offset: number): Promise<Buffer | undefined>
 }
 
 function ignoreMissing(thrown: unknown): undefined {
-  if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined
+  if (errnoOf(thrown) === 'ENOENT') return undefined
   throw thrown
 }

@@ -23,13 +23,6 @@ export function numberParam(range: {
     })
 }
 
-export function booleanParam(description: string) {
-  return z
-    .enum(['true', 'false'], 'expected true or false')
-    .transform((text) => text === 'true')
-    .openapi({ type: 'boolean', param: { description } })
-}
-
 /** The slot in the path. Whether it exists is the route's business: a name that cannot exist is not found either. */
 export const slotNameParams = z.object({ name: z.string().openapi({ example: 'agent' }) })
 

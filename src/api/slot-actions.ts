@@ -1,16 +1,14 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
+import { DEFAULT_DRAIN_S, MAX_DRAIN_S } from '../contract/limits.ts'
 import { type Operation, type OperationKind, operationSchema } from '../contract/operation.ts'
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import { sleep } from '../kernel/clock.ts'
 import { HOUR_MS, SECOND_MS } from '../kernel/units.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
-import { booleanParam, numberParam, slotNameParams } from './query.ts'
+import { numberParam, slotNameParams } from './query.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
 import { rowOf } from './slot-routes.ts'
 
-/** Source: SPEC 4. */
-const DEFAULT_DRAIN_S = 30
-const MAX_DRAIN_S = HOUR_MS / SECOND_MS
 const MAX_WAIT_S = (24 * HOUR_MS) / SECOND_MS
 
 const wait = numberParam({
@@ -24,7 +22,6 @@ const drainS = numberParam({
   max: MAX_DRAIN_S,
   description: `Running requests may take so many seconds more, then they are cut; 0 cuts at once. Default ${DEFAULT_DRAIN_S}.`,
 }).optional()
-const force = booleanParam('Overrides pinned and seeded; it does not cut requests.').optional()
 
 function actionRoute<Kind extends OperationKind, Query extends z.ZodObject>(kind: Kind, query: Query, summary: string) {
   return createRoute({
@@ -42,7 +39,7 @@ function actionRoute<Kind extends OperationKind, Query extends z.ZodObject>(kind
 }
 
 const loadRoute = actionRoute('load', z.strictObject({ wait }), 'Load: no-op when it serves, joins a running load')
-const stopQuery = z.strictObject({ wait, drain_s: drainS, force })
+const stopQuery = z.strictObject({ wait, drain_s: drainS })
 const unloadRoute = actionRoute('unload', stopQuery, 'Unload: drain, then stop')
 const restartRoute = actionRoute('restart', stopQuery, 'Unload, then load; also from error and offline')
 

@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { slotListSchema } from '../contract/lists.ts'
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import { type SlotStateRecord, slotStateRecordSchema } from '../contract/slot-state.ts'
-import { Hal0Error } from '../kernel/errors.ts'
+import { noSlotError } from '../slots/slot-failures.ts'
 import type { Slots } from '../slots/slots.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
 import { slotNameParams } from './query.ts'
@@ -44,12 +44,18 @@ export function addSlotRoutes(app: OpenAPIHono<ApiEnv>, { slots }: ApiContext): 
 /** Errors: `slot.not_found`. */
 export function rowOf(slots: Slots, name: string): SlotRow {
   const row = slots.row(name)
-  if (row === undefined) throw Hal0Error.of('slot.not_found', `There is no slot ${JSON.stringify(name)}.`)
+  if (row === undefined) {
+    throw noSlotError(
+      name,
+      slots.rows().map((other) => other.name),
+    )
+  }
   return row
 }
 
 /** The wire form of SlotStateRecord, without what only the daemon needs (process, attempt). Source: SPEC 4. */
 export function stateRecord(row: SlotRow): SlotStateRecord {
-  const { name, state, model_id, port, updated_at, message, failure } = row
-  return { name, state, model_id, port, updated_at, message, extra: failure === null ? {} : { failure } }
+  const { name, state, model_id, port, updated_at, message, idle_reason, failure } = row
+  const extra = { ...(idle_reason === null ? {} : { idle_reason }), ...(failure === null ? {} : { failure }) }
+  return { name, state, model_id, port, updated_at, message, extra }
 }

@@ -1,5 +1,6 @@
+import { errorAnswer } from '../contract/error-answer.ts'
 import { Hal0Error } from '../kernel/errors.ts'
-import { errorAnswer, respond } from './answer-error.ts'
+import { respond } from './answer-error.ts'
 import type { ApiRequest } from './api-context.ts'
 
 interface KnownRoute {
@@ -18,12 +19,12 @@ export function answerUnknownRoute(c: ApiRequest, routes: readonly KnownRoute[])
   const requestId = c.get('requestId')
   if (methods.size === 0) {
     const message = `There is no ${path}; GET /api/openapi.json lists the routes.`
-    return respond(errorAnswer(Hal0Error.of('request.invalid', message), requestId, 404))
+    return respond(errorAnswer(Hal0Error.of('request.invalid', message), requestId, { status: 404 }))
   }
   if (methods.has('GET')) methods.add('HEAD')
   const allow = [...methods].toSorted().join(', ')
   const message = `${path} does not take ${method}; it takes ${allow}.`
-  return respond(errorAnswer(Hal0Error.of('request.invalid', message), requestId, 405), { allow })
+  return respond(errorAnswer(Hal0Error.of('request.invalid', message), requestId, { status: 405 }), { allow })
 }
 
 function matches(pattern: string, path: string): boolean {

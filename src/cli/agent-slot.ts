@@ -1,15 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { bindModelInText } from '../config/bind-model.ts'
 import { readModels, registerModel } from '../config/models-file.ts'
-import { listSlotNames, readSlotFile, slotFilePath } from '../config/slot-file.ts'
+import { listSlotFiles, readSlotFile, slotFilePath } from '../config/slot-file.ts'
 import { writeSlotFile } from '../config/write-slot.ts'
+import { DEFAULT_SLOT } from '../contract/slot-row.ts'
 import type { Home } from '../files/home.ts'
-import { bindModelInText } from './bind-model.ts'
+import { prepareHome } from '../files/prepare-home.ts'
 import { CliError } from './cli-error.ts'
-import { checkGgufFile, modelIdFor } from './gguf-file.ts'
-
-/** The slot that `quickstart` serves. */
-export const QUICKSTART_SLOT = 'agent'
+import { modelIdFor, requireGgufFile } from './gguf-file.ts'
 
 const BUNDLED_MODEL = fileURLToPath(new URL('../../models/hello.gguf', import.meta.url))
 
@@ -19,18 +18,19 @@ const BUNDLED_MODEL = fileURLToPath(new URL('../../models/hello.gguf', import.me
  * Errors: `model_file`, `slot_file` (CliError), `config.invalid`.
  */
 export async function prepareAgentSlot(home: Home, modelFile: string | undefined): Promise<void> {
-  if (modelFile !== undefined) await checkGgufFile(modelFile)
-  const existing = await readSlotFile(home, QUICKSTART_SLOT)
+  if (modelFile !== undefined) await requireGgufFile(modelFile)
+  await prepareHome(home, { writesEtc: true })
+  const existing = await readSlotFile(home, DEFAULT_SLOT)
   if (existing === undefined) {
     const modelId = await registerFile(home, modelFile ?? BUNDLED_MODEL)
-    await writeSlotFile(home, QUICKSTART_SLOT, newSlotText(modelId))
+    await writeSlotFile(home, DEFAULT_SLOT, newSlotText(modelId))
   } else if (modelFile !== undefined) {
     await bindModel(home, await registerFile(home, modelFile))
   }
 }
 
 async function bindModel(home: Home, modelId: string): Promise<void> {
-  const path = slotFilePath(home, QUICKSTART_SLOT)
+  const path = slotFilePath(home, DEFAULT_SLOT)
   const text = bindModelInText(await readFile(path, 'utf8'), modelId)
   if (text === undefined) {
     throw new CliError(
@@ -39,14 +39,14 @@ async function bindModel(home: Home, modelId: string): Promise<void> {
       `Edit it: under [model], default = ${JSON.stringify(modelId)}`,
     )
   }
-  await writeSlotFile(home, QUICKSTART_SLOT, text)
+  await writeSlotFile(home, DEFAULT_SLOT, text)
 }
 
 /** Registers the file under its name, or under name-2, name-3 … when that is taken; finds the row again when it is there. */
 async function registerFile(home: Home, path: string): Promise<string> {
   const models = await readModels(home)
   for (const [id, known] of models) if (known === path) return id
-  const taken = new Set([...models.keys(), ...(await listSlotNames(home)), QUICKSTART_SLOT])
+  const taken = new Set([...models.keys(), ...(await listSlotFiles(home)).names, DEFAULT_SLOT])
   const base = modelIdFor(path)
   let id = base
   for (let n = 2; taken.has(id); n++) id = `${base}-${n}`
@@ -55,9 +55,9 @@ async function registerFile(home: Home, path: string): Promise<string> {
 }
 
 function newSlotText(modelId: string): string {
-  return `# Slot "${QUICKSTART_SLOT}": one engine process that serves one model.
-# Yours to edit: hal0 does not replace this file. \`hal0 slot restart ${QUICKSTART_SLOT}\` applies a change.
-name = "${QUICKSTART_SLOT}"
+  return `# Slot "${DEFAULT_SLOT}": one engine process that serves one model.
+# Yours to edit: hal0 does not replace this file. \`hal0 slot restart ${DEFAULT_SLOT}\` applies a change.
+name = "${DEFAULT_SLOT}"
 type = "llm"
 device = "cpu"
 

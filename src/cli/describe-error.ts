@@ -1,6 +1,6 @@
 import { ClientError, UnreachableError } from '../client/client-errors.ts'
 import { errorBody } from '../contract/error-body.ts'
-import { Hal0Error, messageOf } from '../kernel/errors.ts'
+import { errnoOf, Hal0Error, messageOf } from '../kernel/errors.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { NoDaemonError } from './no-daemon-error.ts'
@@ -57,8 +57,7 @@ export function describeError(thrown: unknown): ErrorReport {
 
 /** `EACCES`, `ENOSPC` …: what a system call said, undefined for any other error. */
 function systemCode(thrown: unknown): string | undefined {
-  const isSystemError = thrown instanceof Error && 'syscall' in thrown && 'code' in thrown
-  return isSystemError ? String(thrown.code) : undefined
+  return thrown instanceof Error && 'syscall' in thrown ? errnoOf(thrown) : undefined
 }
 
 function report(

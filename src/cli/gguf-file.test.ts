@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkGgufFile, modelIdFor } from './gguf-file.ts'
+import { modelIdFor, requireGgufFile } from './gguf-file.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -13,10 +13,10 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-describe('checkGgufFile', () => {
+describe('requireGgufFile', () => {
   it('takes the bundled model', async () => {
     const bundled = fileURLToPath(new URL('../../models/hello.gguf', import.meta.url))
-    await expect(checkGgufFile(bundled)).resolves.toBeUndefined()
+    await expect(requireGgufFile(bundled)).resolves.toBeUndefined()
   })
 
   it.each([
@@ -26,7 +26,7 @@ describe('checkGgufFile', () => {
     { file: '.', text: /is a folder\.$/ },
     { file: 'text.gguf/below', text: /^There is no file/ },
   ])('refuses $file and says why', async ({ file, text }) => {
-    await expect(checkGgufFile(join(folder, file))).rejects.toThrow(text)
+    await expect(requireGgufFile(join(folder, file))).rejects.toThrow(text)
   })
 })
 

@@ -1,4 +1,5 @@
 import { findHome, type Home, homeAt } from '../files/home.ts'
+import { UsageError } from './cli-error.ts'
 import { createOutput, type Output } from './output.ts'
 
 /** Options that every command takes, before or after its name. */
@@ -21,6 +22,15 @@ export function homesToSearch(globals: GlobalOptions): readonly [Home, ...Home[]
   const first = homeOf(globals, { personal: false })
   const personal = homeOf(globals, { personal: true })
   return personal.label === first.label ? [first] : [first, personal]
+}
+
+/** A command that is the daemon listens where it is told to; the address of another one means a mistake. Errors: UsageError. */
+export function refuseUrl(command: string, globals: GlobalOptions): void {
+  if (globals.url === undefined) return
+  throw new UsageError(
+    `hal0 ${command} runs a daemon of its own; --url names one that runs already.`,
+    'Leave --url out; --port and --home say where this daemon lives.',
+  )
 }
 
 export function outputOf(globals: GlobalOptions): Output {

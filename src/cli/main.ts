@@ -5,7 +5,11 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`hal0: this is Node.js ${process.versions.node}; hal0 needs 20.19 or newer\n`)
   process.exit(1)
 }
-const { tolerateClosedPipes } = await import('./closed-pipes.ts')
-tolerateClosedPipes()
+const { leaveLostTerminal, tolerateLostOutput } = await import('./lost-output.ts')
+tolerateLostOutput()
 const { runCommandLine } = await import('./program.ts')
-process.exit(await runCommandLine(process.argv.slice(2)))
+const exitCode = await runCommandLine(process.argv.slice(2))
+// Errors of the last writes are reported in the next turn of the event loop.
+await new Promise((resolve) => setImmediate(resolve))
+leaveLostTerminal()
+process.exit(exitCode)

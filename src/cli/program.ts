@@ -1,6 +1,9 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { MAX_LOG_LINES } from '../contract/logs.ts'
+import { DEFAULT_DRAIN_S, MAX_DRAIN_S } from '../contract/limits.ts'
+import { DEFAULT_LOG_LINES, MAX_LOG_LINES } from '../contract/logs.ts'
+import { DEFAULT_SLOT } from '../contract/slot-row.ts'
 import { ownVersion } from '../version.ts'
+import { configureHelp, helpWords } from './command-help.ts'
 import { chat } from './commands/chat.ts'
 import { doctor } from './commands/doctor.ts'
 import { quickstart } from './commands/quickstart.ts'
@@ -13,8 +16,6 @@ import { status } from './commands/status.ts'
 import { describeError, errorLines } from './describe-error.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 
-/** Longest drain that the API takes. */
-const MAX_DRAIN_S = 3_600
 const MAX_PORT = 65_535
 
 /** Runs one command line (without `node` and script) and resolves with its exit code; never rejects. Source: SPEC 18. */
@@ -24,7 +25,7 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
     exitCode = code
   })
   try {
-    await program.parseAsync([...args], { from: 'user' })
+    await program.parseAsync(helpWords(program, args), { from: 'user' })
     return exitCode
   } catch (thrown) {
     if (thrown instanceof CommanderError) return usageExit(thrown)
@@ -41,14 +42,14 @@ function usageExit(thrown: CommanderError): ExitCode {
   return thrown.code === 'commander.helpDisplayed' || thrown.code === 'commander.version' ? EXIT.ok : EXIT.usage
 }
 
-function buildProgram(end: (code: ExitCode) => void): Command {
+/** All commands and their options; `end` gets an exit code other than 0 of a command that did not fail. */
+export function buildProgram(end: (code: ExitCode) => void): Command {
   const program = new Command('hal0')
     .description('Serves local AI models from named slots behind one OpenAI-compatible gateway.')
     .version(ownVersion(), '-V, --version')
     .option('--home <dir>', 'folder of the installation (default: HAL0_HOME, else /etc/hal0 … for root, else ~/.hal0)')
     .option('--url <url>', 'address of the daemon (default: HAL0_API_URL, else daemon.json of the home)')
     .option('--json', 'print JSON; errors too (on stderr)')
-    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(`hal0 --help` or `hal0 COMMAND --help` shows what there is)')
     .addHelpText('after', '\nExit codes: 0 ok, 1 failed, 2 usage, 3 daemon unreachable.')
     .exitOverride()
@@ -80,9 +81,10 @@ function buildProgram(end: (code: ExitCode) => void): Command {
     .command('chat')
     .description('ask a slot; a conversation on a terminal without TEXT')
     .argument('[text...]', 'the question; else what is piped in')
-    .option('--slot <name>', 'slot, alias or model', 'agent')
+    .option('--slot <name>', 'a slot, or a model that a slot has', DEFAULT_SLOT)
     .action((words: string[], _options, command: Command) => chat(words, command.optsWithGlobals()))
   addSlotCommands(program)
+  configureHelp(program)
   return program
 }
 
@@ -93,9 +95,10 @@ function addSlotCommands(program: Command): void {
       wholeNumber(0, Number.MAX_SAFE_INTEGER),
     )
   const drain = () =>
-    new Option('--drain <seconds>', 'let running requests end for so long, then cut them (default: 30)').argParser(
-      wholeNumber(0, MAX_DRAIN_S),
-    )
+    new Option(
+      '--drain <seconds>',
+      `let running requests end for so long, then cut them (default: ${DEFAULT_DRAIN_S})`,
+    ).argParser(wholeNumber(0, MAX_DRAIN_S))
   slot
     .command('list')
     .description('all slots')
@@ -114,20 +117,20 @@ function addSlotCommands(program: Command): void {
     .description('let requests end, then stop the engine')
     .addOption(wait())
     .addOption(drain())
-    .option('--force', 'also a pinned slot')
     .action((name: string, _options, command: Command) => slotUnload(name, command.optsWithGlobals()))
   slot
     .command('restart <name>')
     .description('unload and load again')
     .addOption(wait())
     .addOption(drain())
-    .option('--force', 'also a pinned slot')
     .action((name: string, _options, command: Command) => slotRestart(name, command.optsWithGlobals()))
   slot
     .command('logs <name>')
     .description("the engine's own output")
     .addOption(
-      new Option('-n, --lines <n>', 'how many of the last lines').default(200).argParser(wholeNumber(0, MAX_LOG_LINES)),
+      new Option('-n, --lines <n>', 'how many of the last lines')
+        .default(DEFAULT_LOG_LINES)
+        .argParser(wholeNumber(0, MAX_LOG_LINES)),
     )
     .option('-f, --follow', 'go on with each new line')
     .action((name: string, _options, command: Command) => slotLogs(name, command.optsWithGlobals()))

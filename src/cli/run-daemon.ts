@@ -1,9 +1,8 @@
+import { DEFAULT_DRAIN_S } from '../contract/limits.ts'
 import type { Daemon } from '../daemon.ts'
+import { SECOND_MS } from '../kernel/units.ts'
 import type { Output } from './output.ts'
 import { aborted, type StopSignals } from './stop-signals.ts'
-
-/** How long running requests may still take after the first signal. */
-const DRAIN_MS = 30_000
 
 /**
  * Stays until the daemon has ended: by itself, or after a signal, when requests in flight may end first. A second signal cuts them.
@@ -16,9 +15,9 @@ export async function runUntilStopped(daemon: Daemon, signals: StopSignals, outp
   output.note(
     inFlight === 0
       ? `hal0: ${signals.first.reason}: stopping`
-      : `hal0: ${signals.first.reason}: waiting up to ${DRAIN_MS / 1000} s for ${inFlight} request${inFlight === 1 ? '' : 's'} in flight; once more stops at once`,
+      : `hal0: ${signals.first.reason}: waiting up to ${DEFAULT_DRAIN_S} s for ${inFlight} request${inFlight === 1 ? '' : 's'} in flight; once more stops at once`,
   )
   const cut = () => void daemon.stop({ drainMs: 0 }).catch(() => {})
   signals.second.addEventListener('abort', cut, { once: true })
-  await daemon.stop({ drainMs: DRAIN_MS })
+  await daemon.stop({ drainMs: DEFAULT_DRAIN_S * SECOND_MS })
 }

@@ -1,6 +1,7 @@
 import type { Daemon } from '../daemon.ts'
 import type { Home } from '../files/home.ts'
 import { findPortHolder } from '../hardware/port-holder.ts'
+import { errnoOf } from '../kernel/errors.ts'
 import { CliError } from './cli-error.ts'
 
 export interface StartOptions {
@@ -47,7 +48,7 @@ async function portInUse(address: string, port: number, portFlag: string): Promi
 /** The address of an EADDRINUSE anywhere in the chain of causes. */
 function busyAddress(thrown: unknown): { readonly address: string; readonly port: number } | undefined {
   for (let error = thrown; error instanceof Error; error = error.cause) {
-    if ('code' in error && error.code === 'EADDRINUSE' && 'port' in error && typeof error.port === 'number') {
+    if (errnoOf(error) === 'EADDRINUSE' && 'port' in error && typeof error.port === 'number') {
       return { address: 'address' in error ? String(error.address) : '127.0.0.1', port: error.port }
     }
   }

@@ -1,3 +1,5 @@
+import { errnoOf } from '../kernel/errors.ts'
+
 /** An error that the daemon answered with, taken from its one error body. Source: SPEC 16, 20. */
 export class ClientError extends Error {
   override readonly name = 'ClientError'
@@ -49,6 +51,16 @@ function reasonOf(cause: unknown): string {
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause
   if (inner instanceof AggregateError && inner.errors[0] instanceof Error) inner = inner.errors[0]
   if (!(inner instanceof Error)) return ''
-  const code = 'code' in inner && typeof inner.code === 'string' ? inner.code : undefined
-  return ` (${code === 'ECONNREFUSED' ? 'connection refused' : inner.message || code || inner.name})`
+  const code = errnoOf(inner)
+  return ` (${code === 'ECONNREFUSED' ? 'connection refused' : causeText(inner, code)})`
+}
+
+/** What OpenSSL says when the other side speaks plain HTTP. */
+const NO_TLS = new Set(['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])
+
+/** OpenSSL's own text is a dump of places in its source. */
+function causeText(cause: Error, code: string | undefined): string {
+  if (code !== undefined && NO_TLS.has(code)) return 'it does not speak TLS; try http:// instead of https://'
+  if (code?.startsWith('ERR_SSL') === true) return `TLS failed: ${code}`
+  return cause.message.split('\n')[0] || code || cause.name
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { daemonFileSchema } from '../contract/daemon-file.ts'
 import { daemonFilePath, type Home } from '../files/home.ts'
+import { errnoOf, isNotFound, messageOf } from '../kernel/errors.ts'
 import { parseJson } from './http.ts'
 
 /** Where the daemon is, or why nobody knows. `message` is one sentence for people. Source: SPEC 2, 18. */
@@ -29,18 +30,27 @@ export async function findDaemon(options: {
   try {
     text = await readFile(path, 'utf8')
   } catch (thrown) {
-    if (isMissing(thrown)) return none('no_file', `No hal0 daemon runs in ${options.home.label} (there is no ${path}).`)
-    return none('bad_file', `${path} cannot be read: ${thrown instanceof Error ? thrown.message : String(thrown)}.`)
+    if (isNotFound(thrown))
+      return none('no_file', `No hal0 daemon runs in ${folderText(options.home)} (there is no ${path}).`)
+    return none('bad_file', `${path} cannot be read: ${messageOf(thrown)}.`)
   }
   const file = daemonFileSchema.safeParse(parseJson(text))
   const url = file.success ? normalUrl(file.data.url) : undefined
   if (!file.success || url === undefined) {
-    return none('bad_file', `${path} is not a daemon file; expected {"url", "pid", "started_at"}.`)
+    return none(
+      'bad_file',
+      `${path} is not a daemon file; expected {"url", "pid", "start_ticks", "boot_id", "started_at"}.`,
+    )
   }
   if (!isAlive(file.data.pid)) {
-    return none('not_running', `The hal0 daemon of ${options.home.label} (pid ${file.data.pid}) is gone.`)
+    return none('not_running', `The hal0 daemon of ${folderText(options.home)} (pid ${file.data.pid}) is gone.`)
   }
   return { kind: 'found', url, from: 'daemon.json', pid: file.data.pid }
+}
+
+/** `/` would read as if everything were meant. */
+function folderText(home: Home): string {
+  return home.label === '/' ? "the system's folders" : home.label
 }
 
 function none(reason: 'bad_url' | 'no_file' | 'bad_file' | 'not_running', message: string): DaemonLookup {
@@ -55,16 +65,12 @@ function normalUrl(text: string): string | undefined {
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
-function isMissing(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && (thrown.code === 'ENOENT' || thrown.code === 'ENOTDIR')
-}
-
 /** EPERM: it lives, as another user's process. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
   } catch (thrown) {
-    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM'
+    return errnoOf(thrown) === 'EPERM'
   }
 }

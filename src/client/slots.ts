@@ -15,7 +15,6 @@ export interface WaitOptions {
 export interface StopOptions extends WaitOptions {
   /** How long running requests may still take, seconds 0–3600; absent = the daemon's default (30). */
   readonly drainS?: number
-  readonly force?: boolean
 }
 
 /** `done: false` = the wait ended first; the operation goes on. Never false without `waitS`. */
@@ -49,7 +48,7 @@ export function slotsClient(http: Http): SlotsClient {
   async function act(kind: OperationKind, name: string, options: StopOptions = {}): Promise<SlotActionResult> {
     const response = await http.send(at(name, `/${kind}`), {
       method: 'POST',
-      query: { wait: options.waitS, drain_s: options.drainS, force: options.force },
+      query: { wait: options.waitS, drain_s: options.drainS },
       signal: options.signal,
     })
     const body = parseJson(await response.text())

@@ -6,7 +6,8 @@ import { type Home, homeAt } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { daemonSettingsPath, readDaemonSettings } from './daemon-settings.ts'
 import { findModelPath, modelsFilePath, readModels, registerModel } from './models-file.ts'
-import { isAutoloaded, listSlotNames, readSlotFile, runnerKeyOf, slotFilePath } from './slot-file.ts'
+import { isAutoloaded, runnerKeyOf } from './rules/slot-defaults.ts'
+import { listSlotFiles, readSlotFile, slotFilePath, slotsFolder } from './slot-file.ts'
 import { writeSlotFile } from './write-slot.ts'
 
 let folder: string
@@ -64,6 +65,26 @@ describe('hal0.toml', () => {
     await writeFile(daemonSettingsPath(home), '[runners.cpu]\nbinray = "/x"\n')
     expect((await failure(readDaemonSettings(home))).message).toContain('did you mean binary?')
   })
+
+  it('takes the runners that can be configured', async () => {
+    await writeFile(
+      daemonSettingsPath(home),
+      '[runners.cpu]\nbinary = "/x"\non_client_abort = "drain"\n[runners.cuda]\nbinary = "/y"\n',
+    )
+    expect((await readDaemonSettings(home)).runners).toEqual({
+      cpu: { binary: '/x', on_client_abort: 'drain' },
+      cuda: { binary: '/y' },
+    })
+  })
+
+  it.each([
+    ['a runner nobody knows', '[runners.cpuu]\nbinary = "/x"', 'runners.cpuu: expected cpu, standard or cuda'],
+    ['the embedded one', '[runners.embedded]\nbinary = "/x"', 'runners.embedded: the embedded engine comes with hal0'],
+    ['another end of a request', '[runners.cpu]\non_client_abort = "no"', 'expected "abort" or "drain"'],
+  ])('refuses %s', async (_name, text, part) => {
+    await writeFile(daemonSettingsPath(home), `${text}\n`)
+    expect((await failure(readDaemonSettings(home))).message).toContain(part)
+  })
 })
 
 describe('slot files', () => {
@@ -107,17 +128,27 @@ describe('slot files', () => {
     expect(await readFile(slotFilePath(home, 'agent'), 'utf8')).toBe(text)
   })
 
-  it('lists names and passes over what editors leave behind', async () => {
-    for (const name of ['b.toml', 'a.toml', 'a.toml~', '.a.toml.swp', 'c.toml.bak', 'UPPER.toml']) {
+  it('lists names, passes over what editors leave behind, and names what can be no slot', async () => {
+    const leftovers = ['a.toml~', '.a.toml.swp', '.hidden.toml', 'c.toml.bak', 'a.toml.swp', 'notes.txt']
+    const unfit = ['Agent2.toml', 'a b.toml', `${'x'.repeat(33)}.toml`, 'shouted.TOML']
+    for (const name of ['b.toml', 'a.toml', ...leftovers, ...unfit]) {
       await writeFile(join(home.etc, 'slots', name), '')
     }
-    expect(await listSlotNames(home)).toEqual(['a', 'b'])
+    expect(await listSlotFiles(home)).toEqual({ names: ['a', 'b'], unfit: unfit.toSorted() })
+  })
+
+  it('takes an absent folder for an empty one, and says so when it cannot look', async () => {
+    await rm(slotsFolder(home), { recursive: true })
+    expect(await listSlotFiles(home)).toEqual({ names: [], unfit: [] })
+    await writeFile(slotsFolder(home), 'a file where the folder should be')
+    const error = await failure(listSlotFiles(home))
+    expect([error.code, error.message]).toEqual(['config.invalid', expect.stringContaining(slotsFolder(home))])
   })
 
   it('writes nothing when the text is not a valid slot', async () => {
     const error = await failure(writeSlotFile(home, 'agent', 'name = "agent"\nprot = 1\n'))
     expect(error.message).toContain('did you mean port?')
-    expect(await listSlotNames(home)).toEqual([])
+    expect((await listSlotFiles(home)).names).toEqual([])
   })
 })
 
@@ -131,6 +162,11 @@ describe('models.toml', () => {
       ['org/b.q8', '/b "x".gguf'],
     ])
     expect(await readFile(modelsFilePath(home), 'utf8')).toContain('# mine')
+  })
+
+  it('says what is wrong with an id', async () => {
+    await writeFile(modelsFilePath(home), '[models."a b"]\npath = "/a.gguf"\n')
+    expect((await failure(readModels(home))).message).toContain('models.a b: expected a model id')
   })
 
   it('does not give an id another file', async () => {

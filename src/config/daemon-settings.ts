@@ -2,11 +2,26 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Home } from '../files/home.ts'
 import { MIB } from '../kernel/units.ts'
+import { isLlamaServerKey, LLAMA_SERVER_KEYS } from '../runners/llama-server-keys.ts'
 import { configError } from './mistake.ts'
 import { readTomlFile } from './toml-file.ts'
 
 const seconds = (fallback: number) => z.number().nonnegative().default(fallback)
 const port = z.number().int().min(0).max(65_535)
+
+const runnerSchema = z.strictObject({
+  /** The llama-server to run; absent = the one on PATH. */
+  binary: z.string().startsWith('/', 'expected an absolute path').optional(),
+  /** What a client that leaves does to the engine; `drain` for one that does not survive a cut connection. */
+  on_client_abort: z.enum(['abort', 'drain'], 'expected "abort" or "drain"').optional(),
+})
+
+const runnerKeySchema = z.string().refine(isLlamaServerKey, {
+  error: ({ input }) => {
+    const keys = `expected ${LLAMA_SERVER_KEYS.slice(0, -1).join(', ')} or ${LLAMA_SERVER_KEYS.at(-1)}`
+    return input === 'embedded' ? `the embedded engine comes with hal0 and has no settings; ${keys}` : keys
+  },
+})
 
 /** `etc/hal0/hal0.toml`. Every key is optional; the defaults are the contract's. Source: SPEC 2, 5, 10, 11. */
 export const daemonSettingsSchema = z.strictObject({
@@ -57,9 +72,8 @@ export const daemonSettingsSchema = z.strictObject({
       client_stall_s: seconds(120),
     })
     .prefault({}),
-  runners: z
-    .record(z.string(), z.strictObject({ binary: z.string().startsWith('/', 'expected an absolute path') }))
-    .default({}),
+  /** By runner key. What is absent is the runner's own choice. */
+  runners: z.record(runnerKeySchema, runnerSchema).default({}),
 })
 export type DaemonSettings = z.output<typeof daemonSettingsSchema>
 

@@ -11,7 +11,7 @@ import { parseToml, readTomlFile } from './toml-file.ts'
 export const MODEL_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
 
 /** `etc/hal0/models.toml`: the registry, one `[models.<id>]` table per model. Source: SPEC 2, 3. */
-const modelsFileSchema = z.strictObject({
+export const modelsFileSchema = z.strictObject({
   models: z
     .record(
       z.string().regex(MODEL_ID_PATTERN, 'expected a model id of letters, digits and . _ : / -'),

@@ -3,13 +3,16 @@ import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { deviceSchema, SLOT_NAME_PATTERN } from '../contract/slot-row.ts'
 import type { Home } from '../files/home.ts'
-import { Hal0Error, messageOf } from '../kernel/errors.ts'
+import { errnoOf, Hal0Error, isNotFound, messageOf } from '../kernel/errors.ts'
 import { configError } from './mistake.ts'
-import { isNotFound, parseToml } from './toml-file.ts'
+import { parseToml } from './toml-file.ts'
+
+/** What a slot's name, and so its file, may look like: in words, for messages. */
+export const SLOT_NAME_RULE = '1 to 32 of a-z 0-9 _ -, starting with a letter or digit'
 
 /** `etc/hal0/slots/<name>.toml`: the keys that have an effect today. Source: SPEC 3 "slot". */
 export const slotFileSchema = z.strictObject({
-  name: z.string().regex(SLOT_NAME_PATTERN, 'expected 1 to 32 of a-z 0-9 _ -, starting with a letter or digit'),
+  name: z.string().regex(SLOT_NAME_PATTERN, `expected ${SLOT_NAME_RULE}`),
   /** Absent = the lowest free port of `[slots] port_range`, kept. */
   port: z.number().int().min(1).max(65_535).optional(),
   type: z.enum(['llm'], 'expected "llm"').default('llm'),
@@ -37,19 +40,29 @@ export function slotFilePath(home: Home, name: string): string {
   return join(slotsFolder(home), `${name}.toml`)
 }
 
-/** Names that have a file, sorted; editor leftovers are not files of ours. */
-export async function listSlotNames(home: Home): Promise<readonly string[]> {
-  const entries = await readdir(slotsFolder(home)).catch(() => [])
-  return entries
-    .filter((entry) => entry.endsWith('.toml'))
-    .map((entry) => basename(entry, '.toml'))
-    .filter((name) => SLOT_NAME_PATTERN.test(name))
-    .toSorted()
+/**
+ * The slot files of a home, and the TOML files beside them whose name cannot be a slot's. Both sorted; what editors leave behind
+ * (hidden files, `~`, `.swp`, `.bak`) is neither. Errors: `config.invalid` when the folder cannot be read; an absent one is empty.
+ */
+export async function listSlotFiles(
+  home: Home,
+): Promise<{ readonly names: readonly string[]; readonly unfit: readonly string[] }> {
+  const folder = slotsFolder(home)
+  const entries = await readdir(folder).catch((cause: unknown) => {
+    if (errnoOf(cause) === 'ENOENT') return []
+    throw configError([{ file: folder, keyPath: '', expected: `a readable folder (${messageOf(cause)})` }])
+  })
+  const files = entries.filter((entry) => !entry.startsWith('.') && /\.toml$/i.test(entry)).toSorted()
+  const isFit = (file: string) => file.endsWith('.toml') && SLOT_NAME_PATTERN.test(basename(file, '.toml'))
+  return {
+    names: files.filter(isFit).map((file) => basename(file, '.toml')),
+    unfit: files.filter((file) => !isFit(file)),
+  }
 }
 
 /**
  * The slot's file as it is now; undefined = there is none.
- * Errors: as `parseSlotText`; `config.invalid` when it cannot be read.
+ * Errors: as `guardSlotWrite`; `config.invalid` when it cannot be read.
  */
 export async function readSlotFile(home: Home, name: string): Promise<SlotConfig | undefined> {
   const path = slotFilePath(home, name)
@@ -60,14 +73,14 @@ export async function readSlotFile(home: Home, name: string): Promise<SlotConfig
     if (isNotFound(cause)) return undefined
     throw configError([{ file: path, keyPath: '', expected: `a readable file (${messageOf(cause)})` }])
   }
-  return parseSlotText(path, name, text)
+  return guardSlotWrite(path, name, text)
 }
 
 /**
- * The one check that every slot file passes, when it is read and before it is written. Source: SPEC 3 "One gate".
+ * The one gate that every slot file passes, when it is read and before it is written (`writeSlotFile`). Source: SPEC 3 "One gate".
  * Errors: `config.invalid` (every mistake), `slot.llama_env_denied` (a variable that hal0 or the engine build owns).
  */
-export function parseSlotText(path: string, name: string, text: string): SlotConfig {
+export function guardSlotWrite(path: string, name: string, text: string): SlotConfig {
   const parsed = parseToml(path, text, slotFileSchema)
   if (!parsed.ok) throw configError(parsed.error)
   if (parsed.value.name !== name) {
@@ -81,24 +94,4 @@ export function parseSlotText(path: string, name: string, text: string): SlotCon
     })
   }
   return parsed.value
-}
-
-/** The runner a slot uses when it names none. Source: SPEC 3, 10. */
-export function runnerKeyOf(config: SlotConfig): string {
-  if (config.binary !== undefined) return config.binary
-  switch (config.device) {
-    case 'cpu':
-      return 'embedded'
-    case 'gpu-cuda':
-      return 'cuda'
-    case 'gpu-rocm':
-    case 'gpu-vulkan':
-      return 'standard'
-    case 'npu':
-      return 'flm'
-  }
-}
-
-export function isAutoloaded(config: SlotConfig): boolean {
-  return config.autoload ?? config.model.default !== ''
 }

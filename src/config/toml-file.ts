@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
-import { messageOf } from '../kernel/errors.ts'
+import { isNotFound, messageOf } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ConfigMistake } from './mistake.ts'
 import { selectNearestKey } from './rules/nearest-key.ts'
@@ -38,7 +38,7 @@ export function parseToml<Schema extends z.ZodType>(
       messageOf(cause)
         .split('\n')[0]
         ?.replace(/^Invalid TOML document: /, '') ?? ''
-    return err([{ file: path, keyPath: place, expected: `valid TOML (${reason})` }])
+    return err([{ file: path, keyPath: place, expected: `not valid TOML: ${reason}` }])
   }
   const parsed = schema.safeParse(raw)
   if (parsed.success) return ok(parsed.data)
@@ -47,6 +47,10 @@ export function parseToml<Schema extends z.ZodType>(
 
 function mistakesOf(file: string, issue: z.core.$ZodIssue, schema: z.ZodType): ConfigMistake[] {
   const at = issue.path.map(String)
+  // What is wrong with the key of a record is told inside; the issue itself says only that something is.
+  if (issue.code === 'invalid_key') {
+    return issue.issues.map((inner) => ({ file, keyPath: at.join('.'), expected: inner.message }))
+  }
   if (issue.code !== 'unrecognized_keys') return [{ file, keyPath: at.join('.'), expected: issue.message }]
   return issue.keys.map((key) => {
     const known = knownKeys(schema, at)
@@ -80,9 +84,4 @@ function unwrap(node: unknown): unknown {
     inner = inner.unwrap()
   }
   return inner
-}
-
-/** Is this the error of a file that does not exist? */
-export function isNotFound(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')
 }

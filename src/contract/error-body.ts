@@ -15,17 +15,27 @@ export const errorBodySchema = z.object({
 
 export type ErrorBody = z.infer<typeof errorBodySchema>
 
-export function errorBody(error: Hal0Error): ErrorBody {
+/** What an answer says besides the error itself. */
+export interface ErrorBodyExtras {
+  /** Finds the request in the daemon's log. */
+  readonly requestId?: string
+  /** Instead of the registry's: an engine's own word for its error. */
+  readonly type?: string
+}
+
+export function errorBody(error: Hal0Error, extras: ErrorBodyExtras = {}): ErrorBody {
+  const { requestId, type } = extras
   return {
     error: {
       message: error.message,
-      type: error.entry.type,
+      type: type ?? error.entry.type,
       param: error.param ?? null,
       code: error.code,
       details: {
         remedy: error.entry.remedy,
         ...error.details,
         ...(error.retryAfterS === undefined ? {} : { retry_after_s: error.retryAfterS }),
+        ...(requestId === undefined ? {} : { request_id: requestId }),
       },
     },
   }

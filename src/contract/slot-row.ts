@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { slotFailureSchema, slotStateSchema } from './slot-state.ts'
+import { idleReasonSchema, slotFailureSchema, slotStateSchema } from './slot-state.ts'
 
 export const SLOT_TYPES = ['llm', 'embedding', 'reranking', 'transcription', 'tts', 'image'] as const
 export const slotTypeSchema = z.enum(SLOT_TYPES)
@@ -12,10 +12,23 @@ export type Device = z.infer<typeof deviceSchema>
 /** Names of slots, aliases and lanes. Source: SPEC 3. */
 export const SLOT_NAME_PATTERN = /^[a-z0-9][a-z0-9_-]{0,31}$/
 
+/** The slot that `quickstart` makes and that answers when a request names none. Source: SPEC 6. */
+export const DEFAULT_SLOT = 'agent'
+
 /** Phases of a load in ms; absent = did not happen. Source: SPEC 5. */
 export const LOAD_PHASES = ['queue', 'evict', 'drain', 'stop', 'release', 'spawn', 'warm', 'sanity'] as const
 export const loadPhasesSchema = z.partialRecord(z.enum(LOAD_PHASES), z.number().nonnegative())
 export type LoadPhases = z.infer<typeof loadPhasesSchema>
+
+/** Who decides the context window, of those that can today. Source: SPEC 9 "Context". */
+export const CONTEXT_SOURCES = ['native', 'fallback'] as const
+export type ContextSource = (typeof CONTEXT_SOURCES)[number]
+
+/** A context window with who decided it. */
+export interface ContextChoice {
+  readonly ctxTokens: number
+  readonly source: ContextSource
+}
 
 /** One row of GET /api/slots. Source: SPEC 16; keys that no feature fills yet are not listed. */
 export const slotRowSchema = z.object({
@@ -35,10 +48,16 @@ export const slotRowSchema = z.object({
   /** Parallel sequences of the running engine; null while none runs. */
   parallel: z.number().int().positive().nullable(),
   autoload: z.boolean(),
+  /** Tokens of the context window of the last launch; null = none in the life of this daemon. */
+  ctx_effective: z.number().int().positive().nullable(),
+  /** Who decided that window; null exactly when `ctx_effective` is. */
+  ctx_source: z.enum(CONTEXT_SOURCES).nullable(),
   /** ISO 8601; null = never in the life of this daemon. */
   last_used_at: z.string().nullable(),
   updated_at: z.string(),
   message: z.string(),
+  /** Why the slot is `idle`; null in every other state. `no_model` cannot serve. */
+  idle_reason: idleReasonSchema.nullable(),
   failure: slotFailureSchema.nullable(),
   /** Of the last completed load. */
   phases: loadPhasesSchema.nullable(),

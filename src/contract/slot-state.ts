@@ -15,6 +15,9 @@ export const SLOT_STATES = [
 export const slotStateSchema = z.enum(SLOT_STATES)
 export type SlotState = z.infer<typeof slotStateSchema>
 
+/** Why a slot is `idle`: it was ready and is quiet, or its engine lists no model. Source: SPEC 4. */
+export const idleReasonSchema = z.enum(['quiet', 'no_model'])
+
 /** What identifies a live process beyond its pid, so that a recycled pid is never taken for ours. */
 export const processRefSchema = z.object({
   pid: z.number().int().positive(),
@@ -35,7 +38,7 @@ export const FAILURE_CAUSES = [
 ] as const
 export type FailureCause = (typeof FAILURE_CAUSES)[number]
 
-/** `error` in `extra`: why the slot is in state error. */
+/** `failure` in `extra`: why the slot is in state error. */
 export const slotFailureSchema = z.object({
   code: z.string(),
   message: z.string(),
@@ -48,7 +51,7 @@ export const slotFailureSchema = z.object({
 })
 export type SlotFailure = z.infer<typeof slotFailureSchema>
 
-/** The persisted record (`var-lib/hal0/slots/<name>/state.json`). Source: SPEC 4, seed "Persistence". */
+/** The persisted record (`var-lib/hal0/slots/<name>/state.json`). Source: SPEC 2, 4. */
 export const slotStateRecordSchema = z.object({
   name: z.string(),
   state: slotStateSchema,
@@ -59,7 +62,7 @@ export const slotStateRecordSchema = z.object({
   extra: z.looseObject({
     process: processRefSchema.optional(),
     attempt_id: z.string().optional(),
-    idle_reason: z.enum(['quiet', 'no_model']).optional(),
+    idle_reason: idleReasonSchema.optional(),
     forced: z.boolean().optional(),
     failure: slotFailureSchema.optional(),
   }),

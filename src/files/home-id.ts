@@ -3,8 +3,8 @@ import { realpath } from 'node:fs/promises'
 import type { Home } from './home.ts'
 import { makeFolder } from './make-folder.ts'
 
-/** Tells one home from every other on this machine, whatever path it was reached by: 32 hex digits. Makes the home's state folder. */
-export async function findHomeId(home: Home): Promise<string> {
+/** Makes the home's state folder and answers what tells this home from every other on the machine, whatever path it was reached by: 32 hex digits. */
+export async function openHomeId(home: Home): Promise<string> {
   await makeFolder(home.varLib)
   return createHash('sha256')
     .update(await realpath(home.varLib))

@@ -7,7 +7,7 @@ export interface Home {
   readonly etc: string
   /** state, daemon.json, model store. */
   readonly varLib: string
-  /** engine logs. */
+  /** daemon.log, slots/: the engines' own output. */
   readonly varLog: string
   /** How messages name it: the HAL0_HOME folder, or `/` for the system-wide roots. */
   readonly label: string

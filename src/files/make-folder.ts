@@ -1,5 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { errnoOf } from '../kernel/errors.ts'
 
 /**
  * Makes a folder and those above it that are missing. Like `mkdir` with `recursive`, but that one never ends on file systems that say
@@ -9,14 +10,13 @@ export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path)
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    const code = errnoOf(cause)
     if (code === 'EEXIST' && (await stat(path)).isDirectory()) return
     if (code !== 'ENOENT' || dirname(path) === path) throw cause
     await makeFolder(dirname(path))
     // Once: if it is ENOENT again, it is not for want of a parent.
     await mkdir(path).catch((again: unknown) => {
-      const isThere = again instanceof Error && 'code' in again && again.code === 'EEXIST'
-      if (!isThere) throw again
+      if (errnoOf(again) !== 'EEXIST') throw again
     })
   }
 }

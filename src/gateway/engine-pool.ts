@@ -9,12 +9,16 @@ import type { Lease } from '../slots/slots.ts'
  */
 const KEEP_ALIVE_MS = 800
 /**
- * A connection rests so long before it serves again: an engine that closes after an answer, although it promised keep-alive, has
- * done so by then. Costs a few more connections under load, and spares most races.
+ * A connection that ends in good order (FIN) so shortly after a request was written was being closed as it was written. On loopback that
+ * takes well under 1 ms; the rest is for our own event loop being busy. An engine that took the request up, and ended over it, rarely
+ * does so as fast.
  */
-const REST_MS = 10
-/** A connection that ends within this time of a request, on which nothing came, was being closed before the engine saw the request. */
-const RACE_WINDOW_MS = 1_000
+const FIN_WINDOW_MS = 25
+/**
+ * A connection that is reset needs no such haste: the kernel resets when a process goes, or closes, with bytes unread, so the engine
+ * had not read its request. A dying process may take a while to go on a busy machine. Longer, and an engine may have reset on purpose.
+ */
+const RESET_WINDOW_MS = 1_000
 
 /** Why a connection was ended from our side; made once, since it is part of every stream's ordinary end. */
 export const CUT_OFF: Error = new Error('ended by the gateway')
@@ -57,15 +61,22 @@ export class EngineConnection {
     this.#sentAtMs = nowMs
   }
 
+  /** It has served before, and nothing has come since the request was written. */
+  get isSilentReuse(): boolean {
+    return this.#bytesBefore > 0 && this.#socket?.bytesRead === this.#bytesBefore
+  }
+
   /**
-   * Was this a connection that had served before and was being closed as the request arrived? Then the engine never took it up.
+   * Did the connection end before the engine had read the request? Only on one that has served before and on which nothing came.
+   * Proven by a reset (the kernel's word, unless the engine resets on purpose); accepted, for the sake of the ordinary keep-alive race,
+   * for an end in good order within moments: an engine that reads a request and ends cleanly over it as fast gets it once more.
    * Source: SPEC 11 "Retries only when provably nothing was sent (keep-alive race)".
    */
   wasKeepAliveRace(error: Error, nowMs: number): boolean {
-    const code = 'code' in error ? error.code : undefined
-    const isClosed = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE'
-    const silent = this.#bytesBefore > 0 && this.#socket?.bytesRead === this.#bytesBefore
-    return isClosed && silent && nowMs - this.#sentAtMs < RACE_WINDOW_MS
+    if (!this.isSilentReuse) return false
+    const sinceMs = nowMs - this.#sentAtMs
+    if (isReset(error)) return sinceMs < RESET_WINDOW_MS
+    return 'code' in error && error.code === 'UND_ERR_SOCKET' && sinceMs < FIN_WINDOW_MS
   }
 
   /** Resolves when the connection is gone. */
@@ -74,10 +85,14 @@ export class EngineConnection {
   }
 }
 
+/** The other side's kernel refused bytes that came, or had some unread when the process went. */
+export function isReset(error: Error): boolean {
+  return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+}
+
 /** The idle connections, by engine generation. No limit of their own: leases bound how many are in use. */
 export class EnginePools {
   readonly #idle = new Map<string, EngineConnection[]>()
-  readonly #gone = new WeakSet<EngineConnection>()
   readonly #busy = new Set<EngineConnection>()
   readonly #clock: Clock
   #closed = false
@@ -86,27 +101,27 @@ export class EnginePools {
     this.#clock = clock
   }
 
-  /** The most recently used idle connection that has rested, else a new one (which connects when it is used). */
+  /** The most recently used idle connection, else a new one (which connects when it is used). */
   take(lease: Lease, options: { readonly fresh: boolean } = { fresh: false }): EngineConnection {
-    const idle = options.fresh ? undefined : this.#takeRested(lease.attemptId)
+    const idle = options.fresh ? undefined : this.#takeIdle(lease.attemptId)
     const connection = idle ?? new EngineConnection(lease.endpoint.origin, lease.attemptId)
     this.#busy.add(connection)
     return connection
   }
 
-  #takeRested(attemptId: string): EngineConnection | undefined {
+  #takeIdle(attemptId: string): EngineConnection | undefined {
     // Oldest first.
-    const idle = this.#idle.get(attemptId) ?? []
+    const idle = this.#idle.get(attemptId)
+    if (idle === undefined) return undefined
     const nowMs = this.#clock.monotonicMs()
     while (nowMs - (idle[0]?.idleSinceMs ?? nowMs) >= KEEP_ALIVE_MS) void idle.shift()?.destroy()
-    const at = idle.findLastIndex((connection) => nowMs - connection.idleSinceMs >= REST_MS)
-    return at < 0 ? undefined : idle.splice(at, 1)[0]
+    return idle.pop()
   }
 
   /** Back after a complete answer. */
   giveBack(connection: EngineConnection): void {
     this.#busy.delete(connection)
-    if (this.#closed || this.#gone.has(connection)) {
+    if (this.#closed) {
       void connection.destroy()
       return
     }
@@ -122,11 +137,10 @@ export class EnginePools {
     await connection.destroy()
   }
 
-  /** The engine of this generation has ended. Answers that are still being read run to their own end. */
+  /** The engine of this generation has ended. Its leases were revoked or released before, so nothing is under way on it. */
   forget(attemptId: string): void {
     for (const connection of this.#idle.get(attemptId) ?? []) void connection.destroy()
     this.#idle.delete(attemptId)
-    for (const connection of this.#busy) if (connection.attemptId === attemptId) this.#gone.add(connection)
   }
 
   async close(): Promise<void> {

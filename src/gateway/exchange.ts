@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Caller } from '../access/guard.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import { validRequestId } from './rules/headers.ts'
 import { pathOf } from './rules/match-route.ts'
+import { onSocketClose } from './socket-closes.ts'
 
 /** `Exchange.signal.reason` when the client is gone; otherwise the reason is the Hal0Error that it is still to be told. */
 export const CLIENT_GONE = Symbol('client gone')
@@ -18,6 +20,8 @@ export interface ExchangeFacts {
   failure?: string
   /** The text behind `failure`, for people. */
   detail?: string
+  /** The engine broke its part: not an error that it told in good order. */
+  engineLost?: boolean
 }
 
 /** nginx's word for "the client left before there was an answer"; only ever in the log. */
@@ -28,7 +32,10 @@ export class Exchange {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly id: string
+  readonly clock: Clock
   readonly facts: ExchangeFacts = {}
+  /** Undefined until the guard has let the request in. */
+  caller: Caller | undefined
   /** Answer bytes handed to the connection, headers not counted. */
   bytesSent = 0
   /** Resolves when the answer has left or the connection is gone. */
@@ -39,18 +46,18 @@ export class Exchange {
     this.req = req
     this.res = res
     this.id = validRequestId(req.headers['x-request-id']) ?? `req_${randomUUID()}`
+    this.clock = deps.clock
     const startedMs = deps.clock.monotonicMs()
-    const { socket } = req
     this.over = new Promise((resolve) => {
       const onClose = (): void => {
         // The answer closes when it is complete or its connection is gone; a pipelined one only hears the connection.
-        socket.off('close', onClose)
+        forget()
         res.off('close', onClose)
         if (!res.writableFinished) this.#ending.abort(CLIENT_GONE)
         deps.log.info(this.#line(deps.clock.monotonicMs() - startedMs), 'request')
         resolve()
       }
-      socket.once('close', onClose)
+      const forget = onSocketClose(req.socket, onClose)
       res.once('close', onClose)
     })
     // What there is to know about a broken connection comes with 'close'.
@@ -75,6 +82,7 @@ export class Exchange {
   #line(elapsedMs: number): object {
     const { res, req } = this
     const answered = res.headersSent || res.writableFinished
+    const { engineLost: _forTheBus, ...facts } = this.facts
     return {
       request_id: this.id,
       method: req.method,
@@ -83,7 +91,7 @@ export class Exchange {
       bytes: this.bytesSent,
       ms: Math.round(elapsedMs),
       ...(res.writableFinished ? {} : { failure: 'client_gone' }),
-      ...this.facts,
+      ...facts,
     }
   }
 }

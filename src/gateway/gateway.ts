@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Guard } from '../access/guard.ts'
 import type { Publisher } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Hal0Error, messageOf, toHal0Error } from '../kernel/errors.ts'
@@ -9,11 +10,11 @@ import { EnginePools } from './engine-pool.ts'
 import { Exchange } from './exchange.ts'
 import { serveInference } from './inference-route.ts'
 import { sendModel, sendModels } from './models-route.ts'
-import { matchRoute, pathOf } from './rules/match-route.ts'
+import { INFERENCE_PATHS, matchRoute, pathOf } from './rules/match-route.ts'
 import { shortened } from './rules/resolve-route.ts'
 import type { GatewaySettings } from './settings.ts'
 
-/** Everything under /v1/. Routing to it, and who may ask at all (SPEC 14), are decided before. */
+/** Everything under /v1 and /upstream. Nothing is answered before the guard has let the request in. */
 export interface Gateway {
   /** Answers the request, whatever happens. */
   handle(req: IncomingMessage, res: ServerResponse): void
@@ -25,12 +26,14 @@ export interface Gateway {
 
 export interface GatewayDeps {
   readonly slots: Slots
+  readonly guard: Guard
   readonly settings: GatewaySettings
   readonly log: Log
   readonly clock: Clock
   readonly bus: Publisher
 }
 
+const KNOWN_PATHS = ['/v1/models', ...INFERENCE_PATHS].join(', ')
 /** A client may ask again so long after the daemon began to stop: about the time of a restart. */
 const RESTART_RETRY_S = 5
 /** Time in which the last bytes of an answer have to leave when the gateway closes. */
@@ -38,7 +41,7 @@ const LAST_WORDS_MS = 1_000
 
 /** The inference hot path. Source: SPEC 11, DESIGN "The hot path". */
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { slots, settings, clock, log, bus } = deps
+  const { slots, guard, settings, clock, log, bus } = deps
   const startedMs = clock.nowMs()
   const pools = new EnginePools(clock)
   const exchanges = new Map<Exchange, Promise<unknown>>()
@@ -48,6 +51,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   async function serve(exchange: Exchange): Promise<void> {
     const { req, res } = exchange
     try {
+      const admitted = guard(req)
+      if (!admitted.ok) throw admitted.error
+      exchange.caller = admitted.value
       if (isClosing) throw stopping()
       await route(exchange)
     } catch (thrown) {
@@ -62,14 +68,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
       if (res.headersSent) res.destroy()
       else sendError(exchange, error)
     } finally {
-      const { failure, slot, detail } = exchange.facts
-      if (failure === 'dispatch.upstream_unavailable' || failure === 'dispatch.stalled') {
+      const { failure, slot, detail, engineLost } = exchange.facts
+      if (engineLost === true) {
         const data = { code: failure, slot, request_id: exchange.id, route: pathOf(req.url ?? '') }
         bus.publish({
           type: 'gateway.engine_lost',
           severity: 'error',
           source: `slot:${slot}`,
-          message: detail ?? failure,
+          message: detail ?? 'an engine was lost',
           data,
         })
       }
@@ -87,21 +93,24 @@ export function createGateway(deps: GatewayDeps): Gateway {
       case 'models':
         return sendModels(exchange, slots.rows(), startedMs)
       case 'model':
-        return sendModel(exchange, match.id, slots.rows(), startedMs)
+        return sendModel(exchange, match.id, slots.rows(), startedMs, settings.unknownModel)
       case 'inference':
         return await serveInference(exchange, match.path, { slots, settings, clock, pools })
       case 'unsupported':
         throw Hal0Error.of('dispatch.route_unsupported', `${path} is not served yet`)
       case 'unknown':
-        throw Hal0Error.of(
-          'dispatch.no_route',
-          `There is no ${path}; GET /v1/models and POST /v1/chat/completions exist`,
-        )
+        return sendError(exchange, Hal0Error.of('request.invalid', `There is no ${path}; there are ${KNOWN_PATHS}`), {
+          status: 404,
+        })
       case 'bad_path':
         throw Hal0Error.of('request.invalid', `The path ${path} has a broken percent escape`)
       case 'wrong_method':
         res.setHeader('Allow', match.allow)
-        throw Hal0Error.of('request.invalid', `${path} does not take ${method}; it takes ${match.allow}`)
+        return sendError(
+          exchange,
+          Hal0Error.of('request.invalid', `${path} does not take ${method}; it takes ${match.allow}`),
+          { status: 405 },
+        )
     }
   }
 

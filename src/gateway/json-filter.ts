@@ -1,12 +1,17 @@
 import { type AnswerFilter, NOTHING } from './answer-filter.ts'
-import { encodeJsonString } from './rules/json-bytes.ts'
-import { JsonScanner } from './rules/json-scanner.ts'
+import { encodeJsonString } from './json/json-bytes.ts'
+import { JsonScanner } from './json/json-scanner.ts'
+
+export interface JsonFilter extends AnswerFilter {
+  /** Is what was pushed one whole JSON text? */
+  isComplete(): boolean
+}
 
 /**
  * Gives a JSON answer the model name that was asked for, while it streams: only the name itself is ever held back.
  * What is no JSON passes as it is. Source: SPEC 11 "`model` in an answer is the name that was asked for".
  */
-export function createJsonFilter(askedName: string): AnswerFilter {
+export function createJsonFilter(askedName: string): JsonFilter {
   const scanner = new JsonScanner()
   let baseBytes = 0
   /** The part of an unfinished name that came with earlier chunks. */
@@ -42,6 +47,7 @@ export function createJsonFilter(askedName: string): AnswerFilter {
       held = NOTHING
       return rest
     },
+    isComplete: () => !broken && scanner.end() === undefined,
   }
 
   function withHeld(chunk: Buffer): Buffer {

@@ -3,7 +3,8 @@ import { Hal0Error } from '../kernel/errors.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import { sendJson } from './answer.ts'
 import type { Exchange } from './exchange.ts'
-import { shortened } from './rules/resolve-route.ts'
+import { resolveRoute, shortened } from './rules/resolve-route.ts'
+import type { GatewaySettings } from './settings.ts'
 
 /** One entry of GET /v1/models. Source: SPEC 11. */
 interface ModelEntry {
@@ -21,11 +22,21 @@ export function sendModels(exchange: Exchange, rows: readonly SlotRow[], started
   sendJson(exchange, 200, { object: 'list', data })
 }
 
-/** One entry; `hal0/NAME` resolves although it is not listed. Errors: `model_not_found`. */
-export function sendModel(exchange: Exchange, id: string, rows: readonly SlotRow[], startedMs: number): void {
-  const name = id.startsWith('hal0/') ? id.slice('hal0/'.length) : id
-  const row = rows.find((candidate) => candidate.name === name && candidate.model_id !== null)
-  if (row === undefined) {
+/**
+ * One entry: the slot that would answer a request for this very name (`hal0/NAME` and the ids of bound models resolve although they are
+ * not listed). A name that only the fallback would serve does not exist. Errors: `model_not_found`.
+ */
+export function sendModel(
+  exchange: Exchange,
+  id: string,
+  rows: readonly SlotRow[],
+  startedMs: number,
+  unknownModel: GatewaySettings['unknownModel'],
+): void {
+  const decision = resolveRoute({ model: id, rows, unknownModel })
+  const slot = decision.kind === 'slot' && !decision.fallback ? decision.slot : undefined
+  const row = rows.find((candidate) => candidate.name === slot && candidate.model_id !== null)
+  if (row === undefined || id === '') {
     throw Hal0Error.of('model_not_found', `The model "${shortened(id)}" does not exist here`, { param: 'model' })
   }
   sendJson(exchange, 200, entryOf(row, id, startedMs))

@@ -1,7 +1,8 @@
 import type { ErrorBody } from '../contract/error-body.ts'
 import { type AnswerFilter, NOTHING } from './answer-filter.ts'
-import { scanBody } from './rules/scan-body.ts'
-import { spliceModel } from './rules/splice-model.ts'
+import { scanBody } from './json/scan-body.ts'
+import { spliceModel } from './json/splice-model.ts'
+import { endsStream } from './stream-end.ts'
 
 /** A line longer than this passes in pieces, and with the engine's own model name. */
 const MAX_LINE_BYTES = 256 * 1024
@@ -11,6 +12,8 @@ const CR = 0x0d
 export interface SseFilter extends AnswerFilter {
   /** A last event for a stream that breaks off: readable also when the engine stopped in the middle of an event. */
   errorEvent(body: ErrorBody): Buffer
+  /** Did the engine say that its answer is complete? A clean end of the connection alone does not. */
+  isComplete(): boolean
 }
 
 /**
@@ -23,10 +26,12 @@ export function createSseFilter(askedName: string): SseFilter {
   /** The start of the line at hand has been sent already. */
   let inLongLine = false
   let agrees = false
+  let isComplete = false
   /** The last bytes sent, enough to see a blank line. */
   let tail = '\n\n'
 
   function sent(bytes: Buffer): Buffer {
+    isComplete ||= endsStream(bytes)
     if (bytes.length > 0) tail = (tail + bytes.toString('latin1', Math.max(0, bytes.length - 4))).slice(-4)
     return bytes
   }
@@ -57,7 +62,7 @@ export function createSseFilter(askedName: string): SseFilter {
       return line
     }
     const { start, end: stop } = facts.value.model
-    return Buffer.from(spliceModel(line, { start: start + 5, end: stop + 5 }, askedName).buffer)
+    return spliceModel(line, { start: start + 5, end: stop + 5 }, askedName)
   }
 
   return {
@@ -82,6 +87,7 @@ export function createSseFilter(askedName: string): SseFilter {
       partial = NOTHING
       return sent(rest)
     },
+    isComplete: () => isComplete,
     errorEvent(body) {
       const isBetweenEvents = tail.endsWith('\n\n') || tail.endsWith('\r\n\r\n')
       // A line that went out in part is ended first, then the event it belongs to.

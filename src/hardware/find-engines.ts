@@ -1,15 +1,7 @@
-import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
-import { findProgram } from './find-program.ts'
+import { findEmbeddedBuild } from '../files/embedded-build.ts'
+import { findProgram, isProgram } from '../files/find-program.ts'
 import type { Finding, Machine } from './finding.ts'
-
-/** Prebuilt CPU builds of the embedded engine exist for these, by `process.arch`. */
-const CPU_BUILDS: Readonly<Record<string, string>> = {
-  x64: '@node-llama-cpp/linux-x64',
-  arm64: '@node-llama-cpp/linux-arm64',
-  arm: '@node-llama-cpp/linux-armv7l',
-}
 
 /** Is the llama.cpp that comes with hal0 installed? Required when it is the only engine there could be (`onlyEngine`). */
 export function findEmbeddedEngine(
@@ -21,25 +13,8 @@ export function findEmbeddedEngine(
     required: options.onlyEngine,
     gives: 'runner `embedded`: GGUF models on the CPU with nothing else installed',
   }
-  if (machine.findPackage('node-llama-cpp') === undefined) {
-    return {
-      ...base,
-      ok: false,
-      found: 'package node-llama-cpp is not installed; install hal0 again (docs/install.md)',
-    }
-  }
-  const build = CPU_BUILDS[machine.arch]
-  if (build === undefined) {
-    return { ...base, ok: false, found: `there is no prebuilt CPU engine for ${machine.arch}` }
-  }
-  if (machine.findPackage(build) === undefined) {
-    return {
-      ...base,
-      ok: false,
-      found: `package ${build} is not installed: run \`npm install ${build}@3.21.1\` beside hal0`,
-    }
-  }
-  return { ...base, ok: true, found: `llama.cpp for the CPU (${build})` }
+  const build = findEmbeddedBuild(machine)
+  return build.ok ? { ...base, ok: true, found: build.found } : { ...base, ok: false, found: build.problem }
 }
 
 /** Is there a `llama-server`? The configured path is looked at alone when there is one, else PATH. */
@@ -50,11 +25,8 @@ export async function findLlamaServer(machine: Machine, configured: string | und
     gives: 'runner `cpu`: your own llama.cpp build, with its GPU support and newest models',
   }
   if (configured !== undefined && isAbsolute(configured)) {
-    const usable = await access(configured, constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (!usable) return { ...base, ok: false, found: `${configured} (from the settings) is missing or not executable` }
+    if (!(await isProgram(configured)))
+      return { ...base, ok: false, found: `${configured} (from the settings) is missing or not executable` }
     return { ...base, ok: true, found: await describe(machine, configured) }
   }
   const path = await findProgram(configured ?? 'llama-server', machine.env['PATH'])

@@ -4,10 +4,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findPackageFolder } from '../files/find-package.ts'
 import { homeAt } from '../files/home.ts'
 import { diagnose } from './doctor.ts'
 import { findHomeAccess, findNode } from './find-basics.ts'
-import { findPackageFolder } from './find-package.ts'
 import type { Finding, Machine } from './finding.ts'
 import { findPortHolder, listeningInodes } from './port-holder.ts'
 import { type CommandResult, runCommand } from './run-command.ts'
@@ -109,7 +109,7 @@ describe('diagnose', () => {
     const machine: Machine = { ...base, findPackage: (name) => (name === 'node-llama-cpp' ? '/somewhere' : undefined) }
     const found = (await findingsOf(machine))['embedded-engine']
     expect(found).toMatchObject({ ok: false, required: true })
-    expect(found?.found).toContain('npm install @node-llama-cpp/linux-x64@')
+    expect(found?.found).toMatch(/package @node-llama-cpp\/linux-x64 is not installed: run `npm (ci|install)/)
   })
 
   it('names a configured llama-server that is gone, and does not fall back to PATH', async () => {

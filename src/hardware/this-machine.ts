@@ -1,4 +1,4 @@
-import { findOwnPackage } from './find-package.ts'
+import { findOwnPackage } from '../files/find-package.ts'
 import type { Machine } from './finding.ts'
 import { runCommand } from './run-command.ts'
 

@@ -37,7 +37,7 @@ export const errorRegistry = {
     status: 400,
     retry: 'never',
     type: 'invalid_request_error',
-    remedy: 'Run `hal0 config migrate`, which moves the keys to a profile and keeps a backup.',
+    remedy: 'Move the named keys to a profile; the slot keeps the rest.',
   },
   'slot.profile_missing': {
     status: 400,
@@ -73,7 +73,8 @@ export const errorRegistry = {
     status: 401,
     retry: 'never',
     type: 'authentication_error',
-    remedy: 'Send an API key, or reach hal0 through a loopback address or a name in [server] allowed_hosts.',
+    remedy:
+      'Reach hal0 through a loopback address, or a name in [server] allowed_hosts, and without a proxy in between.',
   },
   'auth.forbidden': {
     status: 403,
@@ -103,25 +104,25 @@ export const errorRegistry = {
     status: 404,
     retry: 'never',
     type: 'not_found_error',
-    remedy: 'List the profiles with `hal0 profile list`.',
+    remedy: 'Use the name of a profile that exists.',
   },
   'stack.not_found': {
     status: 404,
     retry: 'never',
     type: 'not_found_error',
-    remedy: 'List the stacks with `hal0 stack list`.',
+    remedy: 'Use the name of a stack that exists.',
   },
   'lane.not_found': {
     status: 404,
     retry: 'never',
     type: 'not_found_error',
-    remedy: 'List the lanes with `hal0 lane list`.',
+    remedy: 'Use the name of a lane that exists.',
   },
   'reservation.not_found': {
     status: 404,
     retry: 'never',
     type: 'not_found_error',
-    remedy: 'List the reservations with `hal0 reservation list`.',
+    remedy: 'Use the id of a reservation that exists.',
   },
   model_not_found: { status: 404, retry: 'never', type: 'not_found_error', remedy: 'Use a name from GET /v1/models.' },
   'dispatch.no_route': {
@@ -152,7 +153,7 @@ export const errorRegistry = {
     status: 409,
     retry: 'never',
     type: 'conflict_error',
-    remedy: 'Repeat with ?force=true, or unpin the slot.',
+    remedy: 'Unpin the slot first.',
   },
   'slot.exists': { status: 409, retry: 'never', type: 'conflict_error', remedy: 'Choose another name.' },
   'slot.port_in_use': {
@@ -165,7 +166,7 @@ export const errorRegistry = {
     status: 409,
     retry: 'never',
     type: 'conflict_error',
-    remedy: "The lane's timetable runs this slot; use `hal0 lane` instead.",
+    remedy: "The lane's timetable runs this slot; change the lane's bookings instead.",
   },
   'reservation.overlap': {
     status: 409,

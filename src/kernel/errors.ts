@@ -61,3 +61,14 @@ export function toHal0Error(thrown: unknown): Hal0Error {
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
+
+/** What a system call said, for example `ENOENT`; undefined for any other error. */
+export function errnoOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
+}
+
+/** Is this the error of a file or folder that does not exist? */
+export function isNotFound(thrown: unknown): boolean {
+  const errno = errnoOf(thrown)
+  return errno === 'ENOENT' || errno === 'ENOTDIR'
+}

@@ -1,64 +1,31 @@
-import { open, stat } from 'node:fs/promises'
-import { gguf } from '@huggingface/gguf'
+import { describeGgufRefusal, openGgufFile } from '../files/gguf-file.ts'
 import { Hal0Error, messageOf } from '../kernel/errors.ts'
-import { err, ok, type Result } from '../kernel/result.ts'
-
-/** What hal0 reads from a GGUF header today. */
-export interface GgufFacts {
-  readonly architecture: string
-  /** The window the model was trained with, in tokens; null = the file does not say. */
-  readonly nativeCtxTokens: number | null
-}
-
-/** First four bytes of every GGUF file. */
-const GGUF_MAGIC = 'GGUF'
+import { type GgufHeader, readGgufHeader } from './gguf-header.ts'
 
 /**
- * Is this a file that starts like a GGUF? The answer names the path and what is wrong with it.
- * Reads four bytes.
+ * Reads what a launch needs to know from the header of a model file.
+ * Errors: `slot.model_missing` when there is no regular file, or none that starts like a GGUF; `slot.config_error` when its header is damaged.
  */
-export async function checkGgufFile(path: string): Promise<Result<{ sizeBytes: number }, string>> {
-  let facts: Awaited<ReturnType<typeof stat>>
-  try {
-    facts = await stat(path)
-  } catch (cause) {
-    return err(`cannot read ${path}: ${messageOf(cause)}`)
+export async function readGgufFacts(path: string): Promise<GgufHeader> {
+  const opened = await openGgufFile(path)
+  if (!opened.ok) {
+    throw Hal0Error.of('slot.model_missing', describeGgufRefusal(path, opened.error), { details: { path } })
   }
-  if (!facts.isFile()) return err(`${path} is not a file`)
-  const handle = await open(path, 'r').catch((cause: unknown) => messageOf(cause))
-  if (typeof handle === 'string') return err(`cannot read ${path}: ${handle}`)
+  const handle = opened.value
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0)
-    if (bytesRead < 4 || buffer.toString('latin1') !== GGUF_MAGIC) {
-      return err(`${path} is not a GGUF file (it does not start with "${GGUF_MAGIC}")`)
-    }
-    return ok({ sizeBytes: facts.size })
-  } finally {
-    await handle.close()
-  }
-}
-
-/**
- * Reads architecture and native context from the header.
- * Errors: `slot.model_missing` when the file cannot be read or is not a GGUF; a header that cannot be parsed gives
- * `slot.config_error` with the parser's reason.
- */
-export async function readGgufFacts(path: string): Promise<GgufFacts> {
-  const checked = await checkGgufFile(path)
-  if (!checked.ok) throw Hal0Error.of('slot.model_missing', checked.error, { details: { path } })
-  let metadata: ReadonlyMap<string, unknown>
-  try {
-    metadata = new Map(Object.entries((await gguf(path, { allowLocalFile: true })).metadata))
+    const header = await readGgufHeader(handle)
+    if (header.ok) return header.value
+    const remedy = 'Fetch the model file again and compare its size and checksum, or bind another model.'
+    throw Hal0Error.of('slot.config_error', `${path} has a damaged GGUF header: it ${header.error}`, {
+      details: { path, remedy },
+    })
   } catch (cause) {
-    throw Hal0Error.of('slot.config_error', `${path} has a damaged GGUF header: ${messageOf(cause)}`, {
+    if (cause instanceof Hal0Error) throw cause
+    throw Hal0Error.of('slot.model_missing', `${path} cannot be read: ${messageOf(cause)}`, {
       details: { path },
       cause,
     })
-  }
-  const architecture = metadata.get('general.architecture')
-  const native = typeof architecture === 'string' ? metadata.get(`${architecture}.context_length`) : undefined
-  return {
-    architecture: typeof architecture === 'string' ? architecture : 'unknown',
-    nativeCtxTokens: typeof native === 'number' && native > 0 ? native : null,
+  } finally {
+    await handle.close()
   }
 }

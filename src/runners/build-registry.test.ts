@@ -7,11 +7,17 @@ import { createLlamaCppRunner } from './llama-cpp.ts'
 
 describe('createRunnerRegistry', () => {
   it('knows the runners by key, embedded first', () => {
-    const registry = createRunnerRegistry({ binaries: {} })
+    const registry = createRunnerRegistry({})
     expect(registry.all().map((runner) => runner.key)).toEqual(['embedded', 'cpu', 'standard', 'cuda'])
     expect(registry.find('cpu')?.keyEnv).toBe('LLAMA_API_KEY')
     expect(registry.find('embedded')?.keyEnv).toBe('HAL0_EMBEDDED_API_KEY')
     expect(registry.find('vllm')).toBeUndefined()
+  })
+
+  it('gives each llama-server what its settings say', () => {
+    const registry = createRunnerRegistry({ cuda: { onClientAbort: 'drain' } })
+    expect(registry.find('cuda')?.onClientAbort).toBe('drain')
+    expect(registry.find('cpu')?.onClientAbort).toBe('abort')
   })
 })
 

@@ -1,6 +1,4 @@
-import { constants } from 'node:fs'
-import { access, stat } from 'node:fs/promises'
-import { findProgram } from '../hardware/find-program.ts'
+import { findProgram, isProgram } from '../files/find-program.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import type { Runner } from './runner.ts'
 import { LLAMA_CPP_SIGNATURES } from './signatures.ts'
@@ -11,21 +9,14 @@ export interface LlamaCppOptions {
   /** For people, one line. */
   readonly title: string
   /** Absolute path or program name from `[runners.<key>]`; undefined = `llama-server` on PATH. */
-  readonly binary?: string
+  readonly binary?: string | undefined
+  /** Undefined = `abort`: llama-server bears it. */
+  readonly onClientAbort?: Runner['onClientAbort'] | undefined
   /** Where PATH is read from, at every lookup. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 const PROGRAM = 'llama-server'
-
-async function isProgram(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK)
-    return (await stat(path)).isFile()
-  } catch {
-    return false
-  }
-}
 
 async function find(options: LlamaCppOptions): Promise<string> {
   const { key, binary, env } = options
@@ -65,7 +56,7 @@ export function createLlamaCppRunner(options: LlamaCppOptions): Runner {
     ],
     probe: { healthPath: '/health', modelsPath: '/v1/models', identityPath: '/props' },
     keyEnv: 'LLAMA_API_KEY',
-    onClientAbort: 'abort',
+    onClientAbort: options.onClientAbort ?? 'abort',
     signatures: LLAMA_CPP_SIGNATURES,
     findCommand: async () => [await find(options)],
   }

@@ -18,7 +18,8 @@ export const LLAMA_CPP_SIGNATURES: readonly ErrorSignature[] = [
   {
     cause: 'bad_flag',
     pattern: /^error: (invalid argument|unknown argument|unknown value|invalid value)|error while handling argument/i,
-    remedy: 'Remove or correct the flag; it comes from the profile or the slot (see the resolved command).',
+    remedy:
+      "Set another `binary` for the slot's runner: this build of the engine does not know a flag that hal0 gives it.",
   },
   {
     cause: 'port_in_use',

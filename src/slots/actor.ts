@@ -55,15 +55,12 @@ export class SlotActor {
   }
 
   row(): SlotRow {
-    const { phase, config, lastPhases } = this.#life
     return buildRow({
       record: this.#board.record,
-      config,
+      life: this.#life,
       inFlight: this.#book.inFlight,
       queued: this.#book.queued,
-      parallel: phase.kind === 'up' ? phase.parallel : null,
       lastUsedMs: this.#lastUsedMs,
-      phases: lastPhases,
     })
   }
 

@@ -6,14 +6,14 @@ import type { ExitFacts } from '../runtimes/runtime.ts'
 import { drawEngineKey } from './engine-key.ts'
 import { type EndedDuring, explainExit } from './explain-exit.ts'
 import type { PortPool } from './port-pool.ts'
+import { type Binding, prepareLaunch } from './prepare-launch.ts'
 import { createProber, type Prober } from './probe.ts'
-import { type Binding, resolveBinding } from './resolve-binding.ts'
 import type { StartedEngine } from './started-engine.ts'
 
 /** What an actor needs of the world besides time and processes; tests replace it whole. */
 export interface SlotEffects {
-  /** Errors: as `resolveBinding`. */
-  resolve(slot: string, previousPort: number | null): Promise<Binding>
+  /** Errors: as `prepareLaunch`. */
+  prepare(slot: string, previousPort: number | null): Promise<Binding>
   drawKey(slot: string): Promise<string>
   openProber(origin: string, spec: ProbeSpec, engineKey: string | undefined): Prober
   logPath(slot: string): string
@@ -23,7 +23,7 @@ export interface SlotEffects {
 
 export function createSlotEffects(home: Home, runners: RunnerRegistry, ports: PortPool): SlotEffects {
   return {
-    resolve: (slot, previousPort) => resolveBinding({ home, runners, ports }, slot, previousPort),
+    prepare: (slot, previousPort) => prepareLaunch({ home, runners, ports }, slot, previousPort),
     drawKey: (slot) => drawEngineKey(home, slot),
     openProber: createProber,
     logPath: (slot) => slotLogPath(home, slot),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SlotConfig } from '../config/slot-file.ts'
-import type { LoadPhases } from '../contract/slot-row.ts'
+import type { ContextChoice, LoadPhases } from '../contract/slot-row.ts'
 import type { SlotFailure } from '../contract/slot-state.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { assertNever } from '../kernel/result.ts'
@@ -28,6 +28,7 @@ export class EngineLife {
   readonly #post: (message: EngineMessage) => void
   #phase: Phase = { kind: 'down' }
   #config: SlotConfig | undefined
+  #ctx: ContextChoice | undefined
   readonly #times = new LoadTimes()
   readonly #portRetries = new PortRetries()
 
@@ -52,6 +53,11 @@ export class EngineLife {
   /** As last read: at start, then at each load. */
   get config(): SlotConfig | undefined {
     return this.#config
+  }
+
+  /** Of the last launch that was prepared. */
+  get ctx(): ContextChoice | undefined {
+    return this.#ctx
   }
 
   get lastPhases(): LoadPhases | undefined {
@@ -107,6 +113,7 @@ export class EngineLife {
     switch (message.type) {
       case 'planned':
         this.#config = message.binding.config
+        this.#ctx = message.binding.ctx
         return this.#board.refresh({ model_id: message.binding.modelId, port: message.binding.plan.port })
       case 'spawned':
         return this.#spawned(message)

@@ -4,8 +4,8 @@ import type { Hal0Error } from '../kernel/errors.ts'
 import { toHal0Error } from '../kernel/errors.ts'
 import type { EngineProcess, Runtime } from '../runtimes/runtime.ts'
 import type { SlotEffects } from './effects.ts'
+import type { Binding } from './prepare-launch.ts'
 import type { ProbeVerdict } from './probe.ts'
-import type { Binding } from './resolve-binding.ts'
 import { chooseProbeDelay } from './rules/probe-delay.ts'
 import { PROBE_EARLY_FOR_MS, PROBE_EARLY_MAX_MS, PROBE_FIRST_MS, PROBE_LATE_MS } from './settings.ts'
 import type { StartedEngine } from './started-engine.ts'
@@ -33,7 +33,7 @@ export interface LoadAttempt {
   cancel(): void
 }
 
-/** Resolves the binding, draws the key, spawns, then looks at the engine until it is ready. Everything it learns is posted. */
+/** Prepares the launch, draws the key, spawns, then looks at the engine until it is ready. Everything it learns is posted. */
 export function beginAttempt(
   deps: AttemptDeps,
   input: { readonly slot: string; readonly attemptId: string; readonly previousPort: number | null },
@@ -48,7 +48,17 @@ export function beginAttempt(
 
   async function spawn(): Promise<StartedEngine | undefined> {
     const begunMs = deps.clock.monotonicMs()
-    const binding = await effects.resolve(slot, input.previousPort)
+    const binding = await effects.prepare(slot, input.previousPort)
+    const engine = await start(binding, begunMs).catch((cause: unknown) => {
+      binding.releasePort()
+      throw cause
+    })
+    if (engine === undefined) binding.releasePort()
+    else void engine.process.exited.then(binding.releasePort)
+    return engine
+  }
+
+  async function start(binding: Binding, begunMs: number): Promise<StartedEngine | undefined> {
     if (abort.signal.aborted) return undefined
     say({ type: 'planned', attemptId, binding })
     const keyEnv = binding.plan.keyEnv

@@ -1,44 +1,74 @@
 import { createServer } from 'node:net'
 import { Hal0Error } from '../kernel/errors.ts'
 
-/** Which loopback port does a slot get? One claim at a time, so that two slots never choose the same. Source: SPEC 10 "Ports". */
+/** A port that is a slot's while its engine runs. */
+export interface PortClaim {
+  readonly port: number
+  /** The engine is gone: from now on the port is only the one that the slot would like to have again. Idempotent. */
+  readonly release: () => void
+}
+
+/**
+ * Which loopback port does a slot get? One claim at a time, so that two slots never choose the same. A claim belongs to a start; what
+ * outlives it is a preference, which others avoid while they have a choice. Source: SPEC 10 "Ports".
+ */
 export interface PortPool {
   /**
-   * `explicit`: that port or `slot.port_in_use`. Otherwise `previous` when it is still free, else the lowest free one of the range.
-   * The claim lasts until the slot claims again.
+   * `explicit`: that port or `slot.port_in_use`; only a running slot or another process can be in its way. Otherwise `previous`, when it is
+   * free and no other slot's preference; else the lowest free one of the range, those that others prefer last.
    */
-  claim(slot: string, wish: { readonly explicit?: number; readonly previous?: number | null }): Promise<number>
+  claim(slot: string, wish: { readonly explicit?: number; readonly previous?: number | null }): Promise<PortClaim>
+  /** The port that this slot had, or is to have. A port is preferred by one slot: the last one for which it was said. */
+  prefer(slot: string, port: number): void
 }
 
 export function createPortPool(range: readonly [number, number]): PortPool {
-  const claims = new Map<string, number>()
+  const claims = new Map<string, PortClaim>()
+  const preferences = new Map<string, number>()
   let tail: Promise<unknown> = Promise.resolve()
 
-  const takenByOther = (slot: string, port: number) =>
-    [...claims].find(([name, claimed]) => claimed === port && name !== slot)?.[0]
+  const claimedByOther = (slot: string, port: number) =>
+    [...claims].find(([name, claim]) => claim.port === port && name !== slot)?.[0]
 
-  const choose: PortPool['claim'] = async (slot, { explicit, previous }) => {
-    claims.delete(slot)
-    if (explicit !== undefined) {
-      const owner = takenByOther(slot, explicit)
-      if (owner !== undefined || !(await isFree(explicit))) {
-        const holder = owner === undefined ? 'another process' : `slot ${owner}`
-        throw Hal0Error.of('slot.port_in_use', `port ${explicit} of slot ${slot} is used by ${holder}`, {
-          param: 'port',
-          details: { port: explicit, slot },
-        })
-      }
-      claims.set(slot, explicit)
-      return explicit
+  const prefer: PortPool['prefer'] = (slot, port) => {
+    for (const [name, preferred] of preferences) if (preferred === port) preferences.delete(name)
+    preferences.set(slot, port)
+  }
+
+  function take(slot: string, port: number): PortClaim {
+    const claim: PortClaim = {
+      port,
+      release: () => {
+        // A later claim of the same slot is not this one's to give up.
+        if (claims.get(slot) === claim) claims.delete(slot)
+      },
     }
+    claims.set(slot, claim)
+    prefer(slot, port)
+    return claim
+  }
+
+  async function claimExplicit(slot: string, port: number): Promise<PortClaim> {
+    const owner = claimedByOther(slot, port)
+    if (owner === undefined && (await isFree(port))) return take(slot, port)
+    const holder = owner === undefined ? 'another process' : `slot ${owner}`
+    throw Hal0Error.of('slot.port_in_use', `port ${port} of slot ${slot} is used by ${holder}`, {
+      param: 'port',
+      details: { port, slot },
+    })
+  }
+
+  async function claimAny(slot: string, previous: number | null | undefined): Promise<PortClaim> {
     const [low, high] = range
-    const candidates = Array.from({ length: high - low + 1 }, (_, i) => low + i)
-    if (previous != null && previous >= low && previous <= high) candidates.unshift(previous)
+    const preferredByOthers = new Set([...preferences].filter(([name]) => name !== slot).map(([, port]) => port))
+    const ports = Array.from({ length: high - low + 1 }, (_, i) => low + i)
+    const candidates = [
+      ...ports.filter((port) => port === previous && !preferredByOthers.has(port)),
+      ...ports.filter((port) => !preferredByOthers.has(port)),
+      ...ports.filter((port) => preferredByOthers.has(port)),
+    ]
     for (const port of candidates) {
-      if (takenByOther(slot, port) === undefined && (await isFree(port))) {
-        claims.set(slot, port)
-        return port
-      }
+      if (claimedByOther(slot, port) === undefined && (await isFree(port))) return take(slot, port)
     }
     throw Hal0Error.of('slot.port_in_use', `no free port for slot ${slot} in [slots] port_range ${low}–${high}`, {
       details: { slot, port_range: range },
@@ -46,11 +76,15 @@ export function createPortPool(range: readonly [number, number]): PortPool {
   }
 
   return {
-    claim: (slot, wish) => {
-      const result = tail.then(() => choose(slot, wish))
+    claim: (slot, { explicit, previous }) => {
+      const result = tail.then(() => {
+        claims.delete(slot)
+        return explicit === undefined ? claimAny(slot, previous) : claimExplicit(slot, explicit)
+      })
       tail = result.catch(() => undefined)
       return result
     },
+    prefer,
   }
 }
 

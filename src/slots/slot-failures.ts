@@ -7,6 +7,12 @@ import { isoTime, retryAfterSeconds } from '../kernel/units.ts'
 /** How long a stop usually takes before the next load can answer: the Retry-After of a slot that is being stopped. */
 const STOP_RETRY_MS = 5_000
 
+/** There is no such slot. `known`: those there are. */
+export function noSlotError(slot: string, known: readonly string[]): Hal0Error {
+  const list = known.length === 0 ? '' : ` (there are: ${known.join(', ')})`
+  return Hal0Error.of('slot.not_found', `no slot ${JSON.stringify(slot)}${list}`, { details: { slot } })
+}
+
 /** What a failed load left in the record, as those who waited for it see it. */
 export function loadFailedError(slot: string, failure: SlotFailure): Hal0Error {
   const message = `slot ${slot} could not be loaded: ${failure.message}`

@@ -1,17 +1,20 @@
-import { listSlotNames, readSlotFile, type SlotConfig } from '../config/slot-file.ts'
+import { listSlotFiles, readSlotFile, SLOT_NAME_RULE, type SlotConfig, slotsFolder } from '../config/slot-file.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { Home } from '../files/home.ts'
-import { Hal0Error, toHal0Error } from '../kernel/errors.ts'
+import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import { isoTime } from '../kernel/units.ts'
 import { SlotActor } from './actor.ts'
 import { type Deferred, deferred } from './deferred.ts'
 import type { ActorDeps } from './life-ports.ts'
+import type { PortPool } from './port-pool.ts'
+import { noSlotError } from './slot-failures.ts'
 import type { Lease, Slots } from './slots.ts'
 import { StateBoard } from './state-board.ts'
 import { createRecordWriter, type RecordWriter, readStateRecord } from './state-record.ts'
 
 export interface SlotManagerDeps extends Omit<ActorDeps, 'onEngineGone'> {
   readonly home: Home
+  readonly ports: Pick<PortPool, 'prefer'>
 }
 
 /** The slots and what the daemon does to all of them. */
@@ -25,7 +28,10 @@ export interface SlotManager extends Slots {
 /** Slots that load at once while the daemon starts. Source: SPEC 10 "autoload". */
 const AUTOLOAD_AT_ONCE = 2
 
-/** One actor per slot file. A file that cannot be used gives a slot that says so. Errors: none; the rest goes on. */
+/**
+ * One actor per slot file. A file that cannot be used gives a slot that says so; one whose name can be no slot's is told to log and bus.
+ * Errors: `config.invalid` when the folder of the slot files cannot be read.
+ */
 export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
   const listeners = new Set<(attemptId: string) => void>()
   const onEngineGone = (attemptId: string) => {
@@ -33,19 +39,24 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
   }
   const actors = new Map<string, SlotActor>()
   const writers: RecordWriter[] = []
-  for (const name of await listSlotNames(deps.home)) {
+  const { names, unfit } = await listSlotFiles(deps.home)
+  for (const file of unfit) tellUnfit(file, deps)
+  const configuredPorts: [string, number][] = []
+  for (const name of names) {
     const writer = createRecordWriter(deps.home, name, deps.log)
     writers.push(writer)
-    actors.set(name, await openSlot(name, writer, { ...deps, onEngineGone }))
+    const { actor, recordedPort, configuredPort } = await openSlot(name, writer, { ...deps, onEngineGone })
+    actors.set(name, actor)
+    if (recordedPort !== undefined) deps.ports.prefer(name, recordedPort)
+    if (configuredPort !== undefined) configuredPorts.push([name, configuredPort])
   }
+  // After all that was merely recorded: what a file says weighs more.
+  for (const [name, port] of configuredPorts) deps.ports.prefer(name, port)
 
   const actorOf = (name: string): SlotActor => {
     const actor = actors.get(name)
     if (actor !== undefined) return actor
-    const known = [...actors.keys()].join(', ')
-    throw Hal0Error.of('slot.not_found', `no slot "${name}"${known === '' ? '' : ` (there are: ${known})`}`, {
-      details: { slot: name },
-    })
+    throw noSlotError(name, [...actors.keys()])
   }
   const ask = async (name: string, send: (actor: SlotActor, answer: Deferred<SlotRow>) => void): Promise<SlotRow> => {
     const answer = deferred<SlotRow>()
@@ -70,8 +81,8 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
       return () => void listeners.delete(listener)
     },
     autoload: async () => {
-      const names = [...actors.values()].map((actor) => actor.row()).filter((row) => row.autoload)
-      const queue = names.map((row) => row.name)
+      const wanted = [...actors.values()].map((actor) => actor.row()).filter((row) => row.autoload)
+      const queue = wanted.map((row) => row.name)
       const worker = async () => {
         for (let name = queue.shift(); name !== undefined; name = queue.shift()) await load(name).catch(() => undefined)
       }
@@ -106,12 +117,23 @@ function acquire(actor: SlotActor, { signal, waitMs }: { signal: AbortSignal; wa
   })
 }
 
+/** A person put it there to be a slot and would wait for it in vain. */
+function tellUnfit(file: string, { home, log, bus }: SlotManagerDeps): void {
+  const message = `${slotsFolder(home)}/${file} is not a slot: the name of its file cannot be a slot's; expected ${SLOT_NAME_RULE}, then .toml`
+  log.warn({ file }, message)
+  bus.publish({ type: 'config.unfit_name', severity: 'warning', source: 'config', message, data: { file } })
+}
+
 /** Engines of an earlier daemon are gone by now, so whatever the record says was live is offline. Source: SPEC 4 "Adoption". */
 async function openSlot(
   name: string,
   writer: RecordWriter,
   deps: ActorDeps & { readonly home: Home },
-): Promise<SlotActor> {
+): Promise<{
+  readonly actor: SlotActor
+  readonly recordedPort: number | undefined
+  readonly configuredPort: number | undefined
+}> {
   const { home, log, clock } = deps
   const before = await readStateRecord(home, name, log)
   let config: SlotConfig | undefined
@@ -136,5 +158,9 @@ async function openSlot(
     { clock, bus: deps.bus, writer },
   )
   board.refresh({})
-  return new SlotActor(name, config, board, deps)
+  return {
+    actor: new SlotActor(name, config, board, deps),
+    recordedPort: before?.port ?? undefined,
+    configuredPort: config?.port,
+  }
 }

@@ -1,19 +1,19 @@
-import { isAutoloaded, runnerKeyOf, type SlotConfig } from '../config/slot-file.ts'
-import type { LoadPhases, SlotRow } from '../contract/slot-row.ts'
+import { isAutoloaded, runnerKeyOf } from '../config/rules/slot-defaults.ts'
+import type { SlotRow } from '../contract/slot-row.ts'
 import type { SlotStateRecord } from '../contract/slot-state.ts'
 import { isoTime } from '../kernel/units.ts'
+import type { EngineLife } from './engine-life.ts'
 
-/** The wire's view of one slot. `config` is undefined while its file cannot be read; then the row shows what is certain. */
+/** The wire's view of one slot. The file's part is undefined while it cannot be read; then the row shows what is certain. */
 export function buildRow(input: {
   readonly record: SlotStateRecord
-  readonly config: SlotConfig | undefined
+  readonly life: Pick<EngineLife, 'phase' | 'config' | 'ctx' | 'lastPhases'>
   readonly inFlight: number
   readonly queued: number
-  readonly parallel: number | null
   readonly lastUsedMs: number | undefined
-  readonly phases: LoadPhases | undefined
 }): SlotRow {
-  const { record, config } = input
+  const { record } = input
+  const { phase, config, ctx, lastPhases } = input.life
   return {
     name: record.name,
     state: record.state,
@@ -26,12 +26,15 @@ export function buildRow(input: {
     runner: config === undefined ? 'unknown' : runnerKeyOf(config),
     in_flight: input.inFlight,
     queued: input.queued,
-    parallel: input.parallel,
+    parallel: phase.kind === 'up' ? phase.parallel : null,
     autoload: config === undefined ? false : isAutoloaded(config),
+    ctx_effective: ctx?.ctxTokens ?? null,
+    ctx_source: ctx?.source ?? null,
     last_used_at: input.lastUsedMs === undefined ? null : isoTime(input.lastUsedMs),
     updated_at: record.updated_at,
     message: record.message,
+    idle_reason: record.state === 'idle' ? (record.extra.idle_reason ?? 'quiet') : null,
     failure: record.extra.failure ?? null,
-    phases: input.phases ?? null,
+    phases: lastPhases ?? null,
   }
 }

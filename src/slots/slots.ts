@@ -1,4 +1,5 @@
 import type { SlotRow } from '../contract/slot-row.ts'
+import type { EngineRoute } from '../runners/runner.ts'
 
 /** Where a leased engine answers. */
 export interface EngineEndpoint {
@@ -10,6 +11,8 @@ export interface EngineEndpoint {
   readonly alias: string
   /** What a client that leaves does to the engine (runner option). */
   readonly onClientAbort: 'abort' | 'drain'
+  /** What the engine answers; any other route is `dispatch.route_unsupported`. Source: SPEC 11. */
+  readonly routes: readonly EngineRoute[]
 }
 
 /**
@@ -47,7 +50,8 @@ export interface Slots {
   /**
    * Waits until the slot can serve (starting one load if needed, shared by all waiters) and until the engine has a place.
    * Errors: `slot.not_found`, `slot.not_ready` (no model bound), `slot.loading`, `slot.unloading`, `dispatch.queue_full`,
-   * `config.invalid`, and the failure of the load (`slot.spawn_failed`, `slot.health_failed`, `slot.model_missing`).
+   * what is wrong with the slot's files (`config.invalid`, `slot.config_error`, `slot.llama_env_denied`, `model.not_found`,
+   * `slot.model_missing`), and the failure of the load (`slot.port_in_use`, `slot.spawn_failed`, `slot.health_failed`).
    */
   acquire(name: string, options: AcquireOptions): Promise<Lease>
   /** A person's load: no-op when it serves already, joins a running load. Resolves with the end state. Errors as `acquire`. */

@@ -1,5 +1,5 @@
 import type { EngineProcess } from '../runtimes/runtime.ts'
-import type { Binding } from './resolve-binding.ts'
+import type { Binding } from './prepare-launch.ts'
 import type { EngineEndpoint } from './slots.ts'
 
 /** A running engine with what is known of its start. */
@@ -20,5 +20,6 @@ export function endpointOf({ binding, engineKey }: StartedEngine): EngineEndpoin
     engineKey,
     alias: plan.slot,
     onClientAbort: runner.onClientAbort,
+    routes: runner.routes,
   }
 }

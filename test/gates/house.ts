@@ -7,7 +7,13 @@ import { fileURLToPath } from 'node:url'
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Gates that are scripts of this repository, and gates that are settings of tools. */
-export const ownGates = ['import direction', 'purity of rules', 'reasons for exceptions', 'printed error page']
+export const ownGates = [
+  'import direction',
+  'purity of rules',
+  'reasons for exceptions',
+  'printed error page',
+  'printed configuration page',
+]
 export const toolGates = ['build', 'typecheck', 'typecheck of rules', 'lint', 'format', 'dead code']
 
 /** One file in every room that stands, as small as the gates allow. */
@@ -25,7 +31,12 @@ const cleanFiles: Readonly<Record<string, string>> = {
   'src/access/guard.ts': 'export const guards = 0\n',
   'src/client/client.ts': 'export const clients = 0\n',
   'src/launch/plan.ts': 'export const plans = 0\n',
-  'src/config/file.ts': 'export const configs = 0\n',
+  'src/config/file.ts':
+    "import { z } from 'zod'\n\nexport const fileSchema = z.strictObject({ ageMs: z.number().default(1) })\nexport const configs = fileSchema.parse({}).ageMs\n",
+  'scripts/config-keys.mjs':
+    "export const files = {\n  'a.toml': { module: 'config/file', schema: 'fileSchema', keys: { ageMs: 'How old.' } },\n}\n",
+  'docs/config.md':
+    '<!-- printed: a.toml -->\n| key | type | default | meaning |\n|---|---|---|---|\n| `ageMs` | number | `1` | How old. |\n<!-- end -->\n',
   'src/slots/rules/next.ts':
     "import type { rowSchema } from '../../contract/row.ts'\nimport { secondMs } from '../../kernel/units.ts'\n\nexport function nextAt(nowMs: number, row: typeof rowSchema): string {\n  return new Date(Date.UTC(2026, 0) + Math.max(nowMs, secondMs)).toISOString() + row.type\n}\n",
   'src/slots/actor.ts':

@@ -47,7 +47,7 @@ describe('the client against the real API', () => {
 
   it('acts, waits, and says when it still runs', async () => {
     const client = createClient({ baseUrl: api.url })
-    const unloading = client.slots.unload('agent', { drainS: 2, force: true })
+    const unloading = client.slots.unload('agent', { drainS: 2 })
     const unload = await call()
     expect(unload).toMatchObject({ kind: 'unload', request: { drainMs: 2_000 } })
     unload?.resolve(stubRow('agent', { state: 'offline' }))
@@ -190,7 +190,14 @@ describe('finding the daemon', () => {
     await writeFile(path, text)
   }
   const file = (more: object = {}) =>
-    JSON.stringify({ url: 'http://127.0.0.1:8080', pid: process.pid, started_at: '2026-01-01T00:00:00Z', ...more })
+    JSON.stringify({
+      url: 'http://127.0.0.1:8080',
+      pid: process.pid,
+      start_ticks: 1,
+      boot_id: 'b',
+      started_at: '2026-01-01T00:00:00Z',
+      ...more,
+    })
 
   it('HAL0_API_URL wins over the file', async () => {
     await write(file())

@@ -87,7 +87,7 @@ describe('load, unload, restart', () => {
   it.each([
     ['unload', '', 30_000],
     ['unload', '?drain_s=0', 0],
-    ['restart', '?drain_s=1.5&force=true', 1_500],
+    ['restart', '?drain_s=1.5', 1_500],
     ['restart', '?drain_s=3600', 3_600_000],
   ])('%s%s drains %i ms', async (kind, query, drainMs) => {
     const answer = post(`/api/slots/agent/${kind}${query}`)
@@ -170,7 +170,7 @@ describe('errors', () => {
     ['POST', '/api/slots/agent/unload?drain=0', 422, 'validation.invalid', 'drain'],
     ['POST', '/api/slots/agent/load?drain_s=0', 422, 'validation.invalid', 'drain_s'],
     ['POST', '/api/slots/agent/load?wait=0x10', 422, 'validation.invalid', 'wait'],
-    ['POST', '/api/slots/agent/restart?force=yes', 422, 'validation.invalid', 'force'],
+    ['POST', '/api/slots/agent/restart?force=true', 422, 'validation.invalid', 'force'],
     ['GET', '/api/slots/agent/logs?lines=0', 422, 'validation.invalid', 'lines'],
     ['GET', '/api/slots/agent/logs?lines=1.5', 422, 'validation.invalid', 'lines'],
     ['GET', '/api/events?limit=1001', 422, 'validation.invalid', 'limit'],

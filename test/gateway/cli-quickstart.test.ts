@@ -107,6 +107,19 @@ describe('quickstart --ask', () => {
     }
   })
 
+  it('takes any port unless one is named: 8080 may be taken', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const settings = `[server]\nport = ${port}\n[slots]\nport_range = [${FIRST_PORT}, ${FIRST_PORT + 9}]\n`
+    await writeFile(join(home, 'etc/hal0/hal0.toml'), settings)
+    try {
+      expect(await hal0('quickstart', '--ask', 'What is 2+2?')).toMatchObject({ code: 0, stdout: '4\n' })
+    } finally {
+      server.close()
+    }
+  })
+
   it('Ctrl-C while it works: ends with 1, no process left', async () => {
     const child = start('quickstart', '--port', '0', '--ask', 'Tell me a story')
     await child.until('stderr', /slot agent: starting/)
@@ -122,13 +135,17 @@ describe('quickstart in the foreground', () => {
     const child = start('quickstart', '--port', '0')
     const [, baseUrl = ''] = await child.until('stdout', /Base URL {3}(http:\/\/127\.0\.0\.1:\d+\/v1)/)
     const [, curl = ''] = await child.until('stdout', /^ {2}(curl .*)$/m)
-    await child.until('stdout', /--model \/path\/to\/your\.gguf/)
+    // What to type next means the same home and port.
+    await child.until('stdout', new RegExp(`--home ${home} --port 0 --model /path/to/your\\.gguf`))
+    await child.until('stdout', new RegExp(`dist/cli/main\\.js chat --home ${home}\\n.*slot list --home ${home}\\n`))
     expect(curl).toContain(baseUrl)
     const pasted = spawn('bash', ['-c', curl], { stdio: ['ignore', 'pipe', 'inherit'] })
     const chunks: Buffer[] = []
     pasted.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
     await once(pasted, 'close')
-    expect(JSON.parse(Buffer.concat(chunks).toString()).choices[0].message.content).toBe('4')
+    const printed = Buffer.concat(chunks).toString()
+    expect(JSON.parse(printed).choices[0].message.content).toBe('4')
+    expect(printed).toMatch(/\n$/)
 
     const again = await hal0('quickstart')
     expect(again).toMatchObject({ code: 1, stdout: '' })
@@ -146,6 +163,19 @@ describe('quickstart in the foreground', () => {
 })
 
 describe('the slot commands against a running daemon', () => {
+  it('a slot file with mistakes: quickstart and serve say so, the rest works', async () => {
+    await mkdir(join(home, 'etc/hal0/slots'), { recursive: true })
+    await writeFile(join(home, 'etc/hal0/slots/bad.toml'), 'name = "bad"\ndevice = "tpu"\n')
+    const child = start('quickstart', '--port', '0')
+    await child.until('stderr', /^warning: slot bad: .*bad\.toml: device/m)
+    await child.until('stdout', /Ctrl-C stops/)
+    child.process.kill('SIGTERM')
+    expectOk(await child.ended)
+    const serve = start('serve', '--port', '0')
+    await serve.until('stderr', /^warning: slot bad: .*bad\.toml: device/m)
+    await serve.until('stdout', /hal0 serves/)
+  })
+
   it('list, show, unload, load, restart, logs, chat and status', async () => {
     const child = start('quickstart', '--port', '0', '--json')
     await child.until('stdout', /"curl"/)
@@ -171,6 +201,11 @@ describe('the slot commands against a running daemon', () => {
     expect(await json('chat', 'What', 'is', '2+2?')).toEqual({ slot: 'agent', answer: '4' })
     const piped = await runCli(['chat', '--home', home], { userFolder: folder, input: 'What is 2+2?\n' })
     expect(piped).toMatchObject({ code: 0, stdout: '4\n' })
+    // By the model's id too; the slot that answers is named. Nobody answers for a slot that does not exist.
+    expect(await json('chat', '--slot', 'hello', 'What is 2+2?')).toEqual({ slot: 'agent', answer: '4' })
+    const nobody = await hal0('chat', '--slot', 'nope', 'What is 2+2?')
+    expect(nobody).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('(slot.not_found)') })
+    expect((await hal0('slot', 'load', 'agent')).stdout).toBe('slot agent is ready already with hello\n')
     const missing = await hal0('slot', 'load', 'nobody', '--json')
     expect(missing).toMatchObject({ code: 1, stdout: '' })
     expect(JSON.parse(missing.stderr)).toMatchObject({ error: { code: 'slot.not_found', details: { status: 404 } } })
@@ -196,7 +231,30 @@ describe('the slot commands against a running daemon', () => {
   })
 })
 
+describe('doctor', () => {
+  // For root a daemon without --home would use the system's folders; the one that runs is the one that is meant.
+  it('looks at the home of the daemon that runs', async () => {
+    const personal = join(folder, '.hal0')
+    await mkdir(join(personal, 'etc/hal0'), { recursive: true })
+    await copyFile(join(home, 'etc/hal0/hal0.toml'), join(personal, 'etc/hal0/hal0.toml'))
+    const child = startCli(['quickstart', '--port', '0'], { userFolder: folder })
+    children.push(child)
+    await child.until('stdout', /Ctrl-C stops/)
+    const run = await runCli(['doctor'], { userFolder: folder })
+    expect(run.stdout).toMatch(new RegExp(`^ok\\tsettings\\t${personal}/etc/hal0/hal0\\.toml`, 'm'))
+    expect(run.stdout).toMatch(/^ok\tslots\tagent\t/m)
+    expect(run.stdout).toMatch(/^ok\tmodels\thello\t/m)
+  })
+})
+
 describe('serve', () => {
+  it('on a fresh home: says that there is no slot and how to make one', async () => {
+    const child = start('serve', '--port', '0')
+    await child.until('stderr', /there is no slot yet\. Write .*etc\/hal0\/slots\/NAME\.toml/)
+    await child.until('stdout', /^hal0 serves /)
+    expect(await hal0('slot', 'list')).toMatchObject({ code: 0, stdout: '' })
+  })
+
   it('prints its URL, refuses a second daemon on the home, and lets a stream end before it stops', async () => {
     await hal0('quickstart', '--port', '0', '--ask', 'What is 2+2?')
     const child = start('serve', '--port', '0')

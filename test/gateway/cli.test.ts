@@ -33,6 +33,9 @@ describe('without a daemon', () => {
       'podman',
       'systemd',
       'memory',
+      'settings',
+      'slots',
+      'models',
     ])
     for (const finding of diagnosis.findings) {
       expect(finding).toEqual({
@@ -45,7 +48,7 @@ describe('without a daemon', () => {
     }
     // In a pipe: one line of tab-separated cells per finding.
     const plain = await hal0('doctor', '--home', join(userFolder, 'home'))
-    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(10)
+    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(13)
     expect(plain.stdout).toMatch(/^ok\tnode\tNode\.js /)
   })
 
@@ -54,6 +57,32 @@ describe('without a daemon', () => {
     const run = await hal0('doctor', '--home', join(userFolder, 'a-file'))
     expect(run.code).toBe(1)
     expect(run.stdout).toMatch(/^FAIL\thome\t.*a-file is in the way/m)
+  })
+
+  it('doctor ends with 1 for mistakes in hal0.toml, which stop the daemon, and names them', async () => {
+    const home = join(userFolder, 'bad-settings')
+    await mkdir(join(home, 'etc/hal0'), { recursive: true })
+    await writeFile(join(home, 'etc/hal0/hal0.toml'), '[server]\nprot = 1\n')
+    const run = await hal0('doctor', '--home', home)
+    expect(run.code).toBe(1)
+    expect(run.stdout).toMatch(/^FAIL\tsettings\t.*hal0\.toml: server\.prot: unknown key; did you mean port\?/m)
+    await writeFile(join(home, 'etc/hal0/hal0.toml'), 'port = \n')
+    const broken = await hal0('doctor', '--home', home)
+    expect(broken.stdout).toMatch(/^FAIL\tsettings\t.*hal0\.toml: line 1, column \d+: not valid TOML: /m)
+  })
+
+  it('doctor tells which slot files have mistakes and which models are gone, and ends with 0', async () => {
+    const home = join(userFolder, 'bad-files')
+    await mkdir(join(home, 'etc/hal0/slots'), { recursive: true })
+    await writeFile(join(home, 'etc/hal0/slots/good.toml'), 'name = "good"\n')
+    await writeFile(join(home, 'etc/hal0/slots/bad.toml'), 'name = "bad"\ndevice = "tpu"\n')
+    await writeFile(join(home, 'etc/hal0/models.toml'), '[models.lost]\npath = "/nowhere/lost.gguf"\n')
+    const run = await hal0('doctor', '--home', home)
+    expect(run.code).toBe(0)
+    expect(run.stdout).toMatch(/^ok\tsettings\t/m)
+    expect(run.stdout).toMatch(/^warn\tslots\t[^\n]*bad\.toml: device/m)
+    expect(run.stdout).not.toContain('good.toml')
+    expect(run.stdout).toMatch(/^warn\tmodels\tlost: there is no readable \/nowhere\/lost\.gguf/m)
   })
 
   it('--version prints the one of package.json', async () => {
@@ -72,6 +101,12 @@ describe('without a daemon', () => {
     [['status', 'extra'], /too many arguments/],
     [['status', '--url', 'not a url'], /--url is "not a url"/],
     [['quickstart', '--ask'], /argument missing/],
+    [['quickstart', '--ask', ''], /nothing to ask/],
+    [['quickstart', '--model', ''], /--model is empty/],
+    [['quickstart', '--url', 'http://127.0.0.1:9'], /quickstart runs a daemon of its own/],
+    [['serve', '--url', 'http://127.0.0.1:9'], /serve runs a daemon of its own/],
+    [['chat', '--slot', '', 'hello'], /--slot is empty/],
+    [['help', 'frobnicate'], /unknown command 'frobnicate'/],
     [['chat', '--url', 'http://127.0.0.1:9'], /nothing to ask/],
   ])('wrong usage ends with 2: hal0 %j', async (args, text) => {
     const run = await hal0(...args)
@@ -120,6 +155,53 @@ describe('without a daemon', () => {
     const byEnv = await runCli(['slot', 'list'], { userFolder, env: { HAL0_API_URL: url } })
     expect(byEnv).toMatchObject({ code: 3, stderr: expect.stringContaining(url) })
   })
+
+  it.each([
+    [['help', 'slot', 'load'], ['slot', 'load', '--help'], /^Usage: hal0 slot load .*\n[^]*--url/],
+    [['help', 'slot'], ['slot', '--help'], /^Usage: hal0 slot /],
+    [['help'], ['--help'], /^Usage: hal0 /],
+  ])('hal0 %j prints the help of that command', async (args, same, text) => {
+    const run = await hal0(...args)
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(text) })
+    expect(run.stdout).toBe((await hal0(...same)).stdout)
+  })
+
+  it.each(['quickstart', 'serve'])('the help of %s offers no --url', async (command) => {
+    const { stdout } = await hal0(command, '--help')
+    expect(stdout).toContain('--home')
+    expect(stdout).not.toContain('--url')
+    expect(stdout.includes('/etc/hal0')).toBe(command === 'serve')
+  })
+
+  it('a daemon that does not speak TLS: one line that says so', async () => {
+    const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    try {
+      const run = await hal0('status', '--url', `https://127.0.0.1:${port}`)
+      expect(run.code).toBe(3)
+      expect(run.stderr.trimEnd().split('\n')).toEqual([
+        expect.stringContaining('(it does not speak TLS; try http:// instead of https://) (daemon.unreachable)'),
+        expect.stringMatching(/^ {2}Start it/),
+      ])
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+
+  it.each([['serve'], ['quickstart'], ['quickstart', '--ask', 'hi']].map((args) => [args]))(
+    'a home that cannot be made: hal0 %j says so and what to do',
+    async (args) => {
+      await writeFile(join(userFolder, 'a-file'), '')
+      const run = await hal0(...args, '--port', '0', '--home', join(userFolder, 'a-file'))
+      expect(run).toMatchObject({ code: 1, stdout: '' })
+      expect(run.stderr.trimEnd().split('\n')).toEqual([
+        expect.stringMatching(/^hal0: .*a-file cannot be hal0's home: ENOTDIR.* \(config\.invalid\)$/),
+        '  Choose a folder you can write: --home DIR, or HAL0_HOME.',
+      ])
+    },
+  )
 
   it('something else at the address is a failure, not an unreachable daemon', async () => {
     const server = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1')

@@ -8,15 +8,23 @@ describe('a cold slot', () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, async (_, i) => {
         const response = await at.chat({ messages: [{ role: 'user', content: `question ${i}` }] })
-        return { status: response.status, text: await response.text(), i }
+        return {
+          status: response.status,
+          text: await response.text(),
+          timing: response.headers.get('server-timing'),
+          i,
+        }
       }),
     )
     for (const { status, text, i } of answers) {
       expect([status, text]).toEqual([200, expect.stringContaining(`question ${i}`)])
     }
     expect(at.states('a').filter((state) => state === 'starting')).toHaveLength(1)
+    for (const { timing } of answers) expect(timing).toMatch(/^spawn;dur=\d+, warm;dur=\d+$/)
+    const warm = await at.chat({})
+    expect([warm.status, warm.headers.get('server-timing')]).toEqual([200, null])
     const state = await fakeControl(`http://127.0.0.1:${at.row('a').port}`).state()
-    expect(state.counters.inference).toBe(50)
+    expect(state.counters.inference).toBe(51)
     expect(state.counters.max_active).toBeLessThanOrEqual(4)
   })
 
@@ -63,7 +71,7 @@ describe('a cold slot', () => {
     await expect(at.daemon.slots.load('a')).resolves.toMatchObject({ port: before })
     await at.daemon.slots.unload('a', { drainMs: 0 })
     const response = await at.chat({})
-    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'model.not_found' } }])
+    expect([response.status, await response.json()]).toMatchObject([503, { error: { code: 'model.not_found' } }])
     await at.writeSlot('a', {})
     await expect(at.daemon.slots.restart('a', { drainMs: 0 })).resolves.toMatchObject({ state: 'ready' })
   })

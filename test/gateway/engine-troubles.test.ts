@@ -56,8 +56,9 @@ describe('an engine that', () => {
     const response = await at.chat({})
     expect([response.status, await response.json()]).toMatchObject([
       500,
-      { error: { code: 'slot.spawn_failed', message: expect.stringContaining('/nowhere/llama-server') } },
+      { error: { code: 'slot.spawn_failed', message: expect.stringContaining('llama-server') } },
     ])
+    expect(at.row('a').failure?.message).toContain('/nowhere/llama-server')
     expect(at.states('a')).toEqual(['starting', 'error'])
   })
 
@@ -92,6 +93,30 @@ describe('an engine that', () => {
     await at.writeSlot('a', {})
     expect((await at.chat({})).status).toBe(200)
   })
+
+  it('ends after an answer: the next request is served by a fresh load, 200 times in a row', async () => {
+    const at = await startTestDaemon({ a: { knobs: { exit_after_requests: 20 } } })
+    const statuses: number[] = []
+    for (let n = 0; n < 200; n++) {
+      const answer = await at.chat({})
+      statuses.push(answer.status)
+      await answer.text()
+    }
+    expect(statuses.filter((status) => status !== 200)).toEqual([])
+    await eventually(() => at.states('a').filter((state) => state === 'starting').length >= 10)
+  }, 60_000)
+
+  it('is killed between two requests: nobody notices, at the moment of death or after', async () => {
+    const at = await startTestDaemon({ a: {} })
+    for (let n = 0; n < 8; n++) {
+      expect((await at.chat({})).status).toBe(200)
+      const pid = at.row('a').pid
+      if (pid === null) throw new Error('the slot has no process')
+      process.kill(pid, 'SIGKILL')
+      expect((await at.chat({})).status).toBe(200)
+      expect(at.row('a').pid).not.toBe(pid)
+    }
+  }, 60_000)
 
   it.each(['group', 'setsid'])('leaves a grandchild (%s) with the log open: unload ends it too', async (grandchild) => {
     const at = await startTestDaemon(

@@ -2,6 +2,8 @@ import { connect } from 'node:net'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Hal0Error } from '../../src/kernel/errors.ts'
+import { err } from '../../src/kernel/result.ts'
+import { ENGINE_ROUTES } from '../../src/runners/runner.ts'
 import { send } from '../support/raw-http.ts'
 import { type FakeEngine, startFakeEngine } from '../support/start-fake.ts'
 import { startGateway, type TestGateway } from '../support/start-gateway.ts'
@@ -13,11 +15,17 @@ let gateway: TestGateway
 
 beforeEach(async () => {
   engine = await startFakeEngine({ argv: ['--alias', 'agent'] })
-  const endpoint = { origin: engine.origin, engineKey: engine.key, alias: 'agent', onClientAbort: 'abort' } as const
+  const endpoint = {
+    origin: engine.origin,
+    engineKey: engine.key,
+    alias: 'agent',
+    onClientAbort: 'abort',
+    routes: ENGINE_ROUTES,
+  } as const
   slots = createStubSlots({
     agent: { endpoint },
     bare: { endpoint, row: { model_id: null } },
-    embed: { endpoint, row: { type: 'embedding', model_id: 'e5' } },
+    embed: { endpoint: { ...endpoint, routes: ['/v1/embeddings'] }, row: { type: 'embedding', model_id: 'e5' } },
   })
   gateway = await startGateway(slots, { jsonLimitBytes: 1_000_000 })
 })
@@ -95,7 +103,7 @@ describe('/v1/models', () => {
     expect((await engine.state()).counters.requests).toBe(0)
   })
 
-  it.each(['agent', 'hal0/agent', 'hal0%2Fagent'])('shows one: %s', async (id) => {
+  it.each(['agent', 'hal0/agent', 'hal0%2Fagent', 'hello', 'e5'])('shows one: %s', async (id) => {
     expect((await send(gateway.origin, { path: `/v1/models/${id}` })).json()).toMatchObject({
       id: decodeURIComponent(id),
     })
@@ -118,7 +126,8 @@ describe('routes', () => {
   it.each([
     ['POST', '/v1/embeddings', 501, 'dispatch.route_unsupported'],
     ['POST', '/v1/messages', 501, 'dispatch.route_unsupported'],
-    ['GET', '/v1/nothing', 404, 'dispatch.no_route'],
+    ['GET', '/upstream/agent/props', 501, 'dispatch.route_unsupported'],
+    ['GET', '/v1/nothing', 404, 'request.invalid'],
     ['GET', '/v1/models/%zz', 400, 'request.invalid'],
   ])('%s %s is %i %s', async (method, path, status, code) => {
     const answer = await send(gateway.origin, { method, path, ...(method === 'POST' ? { body: {} } : {}) })
@@ -128,15 +137,27 @@ describe('routes', () => {
 
   it('a wrong method is told the right ones', async () => {
     const answer = await send(gateway.origin, { path: '/v1/chat/completions' })
-    expect([answer.status, answer.headers['allow']]).toEqual([400, 'POST, OPTIONS'])
+    expect([answer.status, answer.headers['allow']]).toEqual([405, 'POST, OPTIONS'])
+    expect(answer.json()).toMatchObject({
+      error: { code: 'request.invalid', message: expect.stringContaining('POST') as string },
+    })
     expect((await send(gateway.origin, { path: '/v1/models', method: 'DELETE' })).headers['allow']).toContain('GET')
   })
 
-  it('a slot of another type does not have the route', async () => {
+  it('an unknown address names the known ones', async () => {
+    expect((await send(gateway.origin, { path: '/v1/nothing?api_key=SECRET' })).text).toMatch(
+      /^(?!.*SECRET).*\/v1\/chat/,
+    )
+  })
+
+  it('an engine that does not have the route is not asked', async () => {
     const answer = await send(gateway.origin, chat({ model: 'embed' }))
     expect(answer.status).toBe(501)
-    expect(answer.json()).toMatchObject({ error: { code: 'dispatch.route_unsupported' } })
-    expect(slots.log).toEqual([])
+    expect(answer.json()).toMatchObject({
+      error: { code: 'dispatch.route_unsupported', message: expect.stringContaining('/v1/embeddings') as string },
+    })
+    expect(slots.log).toEqual(['wait embed', 'lease embed', 'release embed'])
+    expect((await engine.state()).counters.inference).toBe(0)
   })
 
   it('an unknown model goes to agent and says so; a known one does not', async () => {
@@ -172,6 +193,7 @@ describe('routes', () => {
     const answer = await send(gateway.origin, chat())
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, undefined])
     expect(answer.json()).toMatchObject({ error: { code: 'config.invalid' } })
+    expect(answer.text).not.toContain('agent.toml')
   })
 
   it('an unexpected failure is answered without its text', async () => {
@@ -241,6 +263,70 @@ describe('bodies', () => {
     expect(answer.text).toContain('uncompressed')
   })
 
+  it('a transfer coding that is not chunked alone is refused', async () => {
+    const socket = connect(gateway.port, '127.0.0.1')
+    const head = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n'
+    socket.end(`${head}2\r\n{}\r\n0\r\n\r\n`)
+    let text = ''
+    for await (const piece of socket) text += String(piece)
+    expect(text).toMatch(/^HTTP\/1.1 400 [^]*use chunked alone[^]*request\.invalid/)
+  })
+
+  it('a mistake ends a long body early', async () => {
+    const large = await startGateway(slots)
+    const socket = connect(large.port, '127.0.0.1')
+    socket.on('error', () => {})
+    try {
+      socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n{"a":1,,')
+      let text = ''
+      for await (const piece of socket) {
+        text += String(piece)
+        if (text.includes('}}')) break
+      }
+      expect(text).toMatch(/^HTTP\/1.1 400 [^]*line 1, column 8/)
+    } finally {
+      socket.destroy()
+      await large.stop()
+    }
+  })
+
+  it('a body of many tiny chunks holds little more than its bytes', async () => {
+    const socket = connect(gateway.port, '127.0.0.1')
+    const body = JSON.stringify({ model: 'agent', messages, pad: 'x'.repeat(300_000) })
+    globalThis.gc?.()
+    const before = process.memoryUsage().rss
+    socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+    // One chunk for each byte; the last one is held back, so that the request waits with all of them.
+    socket.write(body.slice(0, -1).replace(/[^]/g, '1\r\n$&\r\n'))
+    await expect.poll(() => socket.writableLength).toBe(0)
+    await expect.poll(() => gateway.gateway.inFlight()).toBe(1)
+    expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000)
+    socket.write('1\r\n}\r\n0\r\n\r\n')
+    await gateway.requestLine(1)
+    socket.destroy()
+    expect((await engine.state()).last_request?.body_bytes).toBe(body.length)
+  })
+
+  it('others are served while a large body is read', async () => {
+    const large = await startGateway(slots)
+    try {
+      const body = `{${'"a":0,'.repeat(9_000_000)}"model":1}`
+      const slow = send(large.origin, { path: '/v1/chat/completions', body })
+      let longestMs = 0
+      let lastMs = performance.now()
+      const timer = setInterval(() => {
+        longestMs = Math.max(longestMs, performance.now() - lastMs)
+        lastMs = performance.now()
+      }, 5)
+      expect((await slow).status).toBe(400)
+      clearInterval(timer)
+      // Reading it takes about a second of work; in one go it would be one pause of that length.
+      expect(longestMs).toBeLessThan(400)
+    } finally {
+      await large.stop()
+    }
+  })
+
   it('X-Hal0-Wait must be seconds', async () => {
     const answer = await send(gateway.origin, { ...chat(), headers: { 'x-hal0-wait': 'soon' } })
     expect(answer.status).toBe(400)
@@ -290,7 +376,13 @@ describe('bodies', () => {
 
   it('CASES 7: a model rewritten to a longer multi-byte name keeps the byte count right', async () => {
     const alias = 'größer-模型-😀'
-    const endpoint = { origin: engine.origin, engineKey: engine.key, alias, onClientAbort: 'abort' } as const
+    const endpoint = {
+      origin: engine.origin,
+      engineKey: engine.key,
+      alias,
+      onClientAbort: 'abort',
+      routes: ENGINE_ROUTES,
+    } as const
     const renaming = await startGateway(createStubSlots({ agent: { endpoint } }))
     try {
       await engine.setKnobs({ model_name: alias })
@@ -326,8 +418,14 @@ describe('bodies', () => {
 describe('CASES 9: keys', () => {
   it('reach neither the engine nor the log', async () => {
     const answer = await send(gateway.origin, {
-      ...chat({}, '/v1/chat/completions?a=1&api_key=query-secret'),
-      headers: { authorization: 'Bearer header-secret', 'x-api-key': 'header-secret', cookie: 'c=header-secret' },
+      ...chat({}, '/v1/chat/completions?a=1&api_key=query-secret&key=query-secret&access_token=query-secret'),
+      headers: {
+        authorization: 'Bearer header-secret',
+        'x-api-key': 'header-secret',
+        cookie: 'c=header-secret',
+        'x-goog-api-key': 'header-secret',
+        x_auth_token: 'header-secret',
+      },
     })
     expect(answer.status).toBe(200)
     const seen = (await engine.state()).last_request
@@ -339,7 +437,42 @@ describe('CASES 9: keys', () => {
   })
 })
 
+describe('the guard', () => {
+  it('a refusal looks like any other answer, and nothing else is done', async () => {
+    const refusal = Hal0Error.of('auth.required', 'not you', { param: 'host' })
+    const closed = await startGateway(slots, {}, () => err(refusal))
+    try {
+      for (const request of [chat(), { path: '/v1/models' }, { path: '/v1/models', method: 'OPTIONS' }]) {
+        const answer = await send(closed.origin, { ...request, headers: { 'x-request-id': 'r-1' } })
+        expect([answer.status, answer.headers['x-request-id']]).toEqual([401, 'r-1'])
+        expect(answer.headers['access-control-allow-origin']).toBe('*')
+        expect(answer.json()).toMatchObject({
+          error: { code: 'auth.required', param: 'host', details: { request_id: 'r-1' } },
+        })
+      }
+      expect(await closed.requestLine(1)).toMatchObject({ status: 401, failure: 'auth.required', detail: 'not you' })
+      expect(slots.log).toEqual([])
+    } finally {
+      await closed.stop()
+    }
+  })
+})
+
 describe('request ids and the log', () => {
+  it('40 requests on one connection at once raise no warning', async () => {
+    const warnings: Error[] = []
+    const note = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', note)
+    const socket = connect(gateway.port, '127.0.0.1')
+    socket.write('GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40))
+    await gateway.requestLine(40)
+    // Warnings are emitted in a turn of their own.
+    await new Promise((resolve) => setImmediate(resolve))
+    socket.destroy()
+    process.off('warning', note)
+    expect(warnings).toEqual([])
+  })
+
   it("keeps the client's id and makes one where it has none or a bad one", async () => {
     const named = await send(gateway.origin, { ...chat(), headers: { 'x-request-id': 'abc-1' } })
     expect(named.headers['x-request-id']).toBe('abc-1')
@@ -365,10 +498,45 @@ describe('request ids and the log', () => {
 })
 
 describe("the engine's own errors", () => {
-  it('pass as they are', async () => {
-    await engine.setKnobs({ error_status: 418, error_body: { odd: { model: 'x' } }, error_headers: { 'x-odd': 'yes' } })
-    const answer = await send(gateway.origin, chat())
-    expect([answer.status, answer.text, answer.headers['x-odd']]).toEqual([418, '{"odd":{"model":"x"}}', 'yes'])
+  it.each([true, false])("come in the one error body, with the engine's own words (stream: %s)", async (stream) => {
+    const own = { code: 400, message: 'n_ctx is too small', type: 'exceed_context_size_error', n_ctx: 512 }
+    await engine.setKnobs({ error_status: 400, error_body: { error: own }, error_headers: { 'x-odd': 'yes' } })
+    const answer = await send(gateway.origin, chat({ stream }))
+    expect([answer.status, answer.headers['x-odd']]).toEqual([400, undefined])
+    const requestId = answer.headers['x-request-id']
+    expect(answer.json()).toMatchObject({
+      error: {
+        code: 'request.invalid',
+        message: own.message,
+        type: own.type,
+        param: null,
+        details: { slot: 'agent', engine: own, request_id: requestId },
+      },
+    })
     expect(slots.log.at(-1)).toBe('release agent')
+    expect(gateway.events).toEqual([])
+  })
+
+  it.each([
+    [400, 'bad', OpenAI.BadRequestError, 'request.invalid'],
+    [401, 'Invalid API Key', OpenAI.InternalServerError, 'dispatch.upstream_unavailable'],
+    [429, 'slow down', OpenAI.RateLimitError, 'dispatch.queue_full'],
+    [503, 'Loading model', OpenAI.InternalServerError, 'slot.loading'],
+  ] as const)('the openai client parses a %i', async (status, message, kind, code) => {
+    await engine.setKnobs({ error_status: status, error_body: { error: { code: status, message, type: 'odd_error' } } })
+    const error = await client()
+      .chat.completions.create({ model: 'agent', messages })
+      .catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(kind)
+    expect(error).toMatchObject({ code, type: expect.any(String) as string })
+    if (status !== 401) expect(error).toMatchObject({ message: expect.stringContaining(message) as string })
+    const isTransient = code === 'dispatch.queue_full' || code === 'slot.loading'
+    expect((error as { headers: Headers }).headers.get('retry-after')).toBe(isTransient ? '1' : null)
+  })
+
+  it('a redirection is not followed and not passed on', async () => {
+    await engine.setKnobs({ error_status: 302, error_headers: { location: 'http://elsewhere/' } })
+    const answer = await send(gateway.origin, chat())
+    expect([answer.status, answer.headers['location']]).toEqual([502, undefined])
   })
 })

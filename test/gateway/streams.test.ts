@@ -2,6 +2,7 @@ import OpenAI from 'openai'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { GatewaySettings } from '../../src/gateway/settings.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
+import { ENGINE_ROUTES } from '../../src/runners/runner.ts'
 import { eventsOf, open, send } from '../support/raw-http.ts'
 import { type FakeEngine, type FakeKnobs, startFakeEngine } from '../support/start-fake.ts'
 import { startGateway, type TestGateway } from '../support/start-gateway.ts'
@@ -18,7 +19,13 @@ async function begin(
   seenTokens.length = 0
   engine = await startFakeEngine({ argv: ['--alias', 'agent', '--parallel', '128'], knobs })
   const { onClientAbort = 'abort', parallel } = options
-  const endpoint = { origin: engine.origin, engineKey: engine.key, alias: 'agent', onClientAbort }
+  const endpoint = {
+    origin: engine.origin,
+    engineKey: engine.key,
+    alias: 'agent',
+    onClientAbort,
+    routes: ENGINE_ROUTES,
+  }
   slots = createStubSlots({ agent: { endpoint, ...(parallel === undefined ? {} : { parallel }) } })
   gateway = await startGateway(slots, options.settings)
 }
@@ -110,6 +117,47 @@ describe('streams', () => {
     })
     // Nothing proves that the engine did not take the request up: it is asked once.
     expect((await engine.state()).counters.inference).toBe(1)
+  })
+
+  it.each([true, false])(
+    'a stream that ends cleanly before its end is said to be broken (CRLF: %s)',
+    async (sse_crlf) => {
+      await begin({ die_after_tokens: 3, die_how: 'end', sse_crlf })
+      const { status, text } = await send(gateway.origin, long())
+      expect(status).toBe(200)
+      expect(errorOf(text).error).toMatchObject({ code: 'dispatch.upstream_unavailable' })
+      expect(text.split('"error"')).toHaveLength(2)
+      expect(await gateway.requestLine(1)).toMatchObject({ failure: 'dispatch.upstream_unavailable' })
+    },
+  )
+
+  it('a stream without [DONE] is complete when its last event gives a reason', async () => {
+    await begin({ sse_done: false })
+    const { text } = await send(gateway.origin, chat({ stream: true }))
+    expect(text).not.toContain('"error"')
+    expect(text).not.toContain('[DONE]')
+  })
+
+  it.each([
+    ['a page', { garbage: 'html' }, /text\/html/, true],
+    ['broken JSON', { garbage: 'truncated_json' }, /broken JSON/, true],
+    ['nothing', { garbage: 'empty' }, /without a body/, false],
+  ])('an engine that answers 200 with %s is a 502', async (_name, knobs, what, hasSample) => {
+    await begin(knobs)
+    const answer = await send(gateway.origin, chat())
+    expect(answer.status).toBe(502)
+    const { error } = answer.json() as { error: { code: string; message: string; details: Record<string, unknown> } }
+    expect(error.code).toBe('dispatch.upstream_unavailable')
+    expect(error.message).toMatch(what)
+    expect(String(error.details['sample'])).toMatch(hasSample ? /^.{1,120}$/s : /^$/)
+    expect(slots.log.at(-1)).toBe('release agent')
+  })
+
+  it('JSON that is too long to collect and ends too early breaks the connection', async () => {
+    await begin({ transfer: 'chunked', chunk_bytes: 100_000, die_after_tokens: 8, die_how: 'end' })
+    const answer = await open(gateway.origin, chat({ ignore_eos: true, max_tokens: 50 })).catch(() => undefined)
+    if (answer?.res.statusCode === 200) await expect(answer.rest()).rejects.toThrow()
+    else expect(answer?.res.statusCode).toBe(502)
   })
 
   it('an engine that cannot be reached is a 502', async () => {

@@ -43,6 +43,7 @@ export function openActor(options: HarnessOptions) {
   Object.assign(runtime.defaults, options.knobs)
   const events: NewEvent[] = []
   const gone: string[] = []
+  const portsReleased: string[] = []
   const faults: unknown[] = []
   const log: Log = {
     ...silentLog,
@@ -74,11 +75,13 @@ export function openActor(options: HarnessOptions) {
       loadLimitMs: 900_000,
     },
     effects: {
-      resolve: async (slot) => ({
+      prepare: async (slot) => ({
         config,
         modelId: 'm',
         runner: RUNNER,
         plan: { slot, command: ['/fake'], flags: [], env: {}, port: 8081, keyEnv: 'FAKE_KEY' },
+        ctx: { ctxTokens: 4_096, source: 'native' },
+        releasePort: () => void portsReleased.push(slot),
       }),
       drawKey: async () => 'k',
       // A look lasts until the test says what it sees, or until the next look.
@@ -122,6 +125,8 @@ export function openActor(options: HarnessOptions) {
     runtime,
     /** Attempts whose connections are of no more use, in order. */
     gone,
+    /** One entry per start whose port others may have. */
+    portsReleased,
     row: () => actor.row(),
     engines: (): readonly FakeEngine[] => runtime.starts.map((start) => start.engine),
     engine: (): FakeEngine => {

@@ -9,7 +9,7 @@ import type { Hal0Event } from '../../src/contract/events.ts'
 import type { SlotRow } from '../../src/contract/slot-row.ts'
 import { type Daemon, startDaemon } from '../../src/daemon.ts'
 import { type Home, homeAt } from '../../src/files/home.ts'
-import { findHomeId } from '../../src/files/home-id.ts'
+import { openHomeId } from '../../src/files/home-id.ts'
 import { lookAtProcesses } from '../../src/runtimes/process/proc.ts'
 import { FAKE_ENGINE, type FakeControl, type FakeKnobs, fakeControl } from './start-fake.ts'
 
@@ -41,7 +41,7 @@ export async function makeHome(
 ): Promise<TestHome> {
   const folder = await mkdtemp(join(tmpdir(), 'hal0-test-'))
   const home = homeAt(folder)
-  const homeId = await findHomeId(home)
+  const homeId = await openHomeId(home)
   const enginePids = async () => {
     const all = await lookAtProcesses(() => true)
     return all.filter(({ cookie }) => cookie?.startsWith(`${homeId}:`)).map(({ pid }) => pid)

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Guard } from '../../src/access/guard.ts'
 import type { NewEvent } from '../../src/contract/events.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import { defaultGatewaySettings, type GatewaySettings } from '../../src/gateway/settings.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Log } from '../../src/kernel/log.ts'
+import { ok } from '../../src/kernel/result.ts'
 import type { Slots } from '../../src/slots/slots.ts'
 
 export interface TestGateway {
@@ -21,7 +23,11 @@ export interface TestGateway {
 }
 
 /** The gateway alone behind a plain HTTP server on a free loopback port. */
-export async function startGateway(slots: Slots, settings: Partial<GatewaySettings> = {}): Promise<TestGateway> {
+export async function startGateway(
+  slots: Slots,
+  settings: Partial<GatewaySettings> = {},
+  guard: Guard = () => ok({ kind: 'local_admin' }),
+): Promise<TestGateway> {
   const lines: TestGateway['lines'] = []
   const events: NewEvent[] = []
   const watchers = new Set<() => void>()
@@ -32,6 +38,7 @@ export async function startGateway(slots: Slots, settings: Partial<GatewaySettin
   const log: Log = { debug: write, info: write, warn: write, error: write, child: () => log }
   const gateway = createGateway({
     slots,
+    guard,
     settings: { ...defaultGatewaySettings, ...settings },
     log,
     clock: systemClock,

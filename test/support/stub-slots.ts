@@ -41,9 +41,12 @@ const BASE_ROW: SlotRow = {
   queued: 0,
   parallel: null,
   autoload: false,
+  ctx_effective: null,
+  ctx_source: null,
   last_used_at: null,
   updated_at: '2026-01-01T00:00:00.000Z',
   message: '',
+  idle_reason: null,
   failure: null,
   phases: null,
 }

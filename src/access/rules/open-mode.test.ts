@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isLoopbackAddress, parseAuthority } from './authority.ts'
 import { FORWARDED_HEADERS, isForwardedHeader } from './forwarded-headers.ts'
 import { decideOpenAccess, type OpenAccessInput } from './open-mode.ts'
-import { routeClassOf } from './route-class.ts'
+import { roomOf, routeClassOf } from './route-class.ts'
 
 type Headers = OpenAccessInput['headers']
 
@@ -275,6 +275,48 @@ describe('route classes', () => {
     ['/apiary', 'page'],
     ['/', 'page'],
   ])('%s is %s', (target, expected) => expect(routeClassOf(target)).toBe(expected))
+
+  it.each([
+    ['/v1', 'gateway'],
+    ['/v1/models/hal0%2Fagent', 'gateway'],
+    ['/v1?x', 'gateway'],
+    ['/upstream/agent/', 'gateway'],
+    ['/v1x', 'api'],
+    ['//v1/models', 'api'],
+    ['/api/slots?x=/v1/', 'api'],
+    ['http://h/v1/models', 'api'],
+    ['*', 'api'],
+  ])('%s is answered by the %s', (target, expected) => expect(roomOf(target)).toBe(expected))
+})
+
+describe('what is quoted', () => {
+  const reasonOf = (headers: Headers, target = '/v1/models') => {
+    const decision = decide(headers, { target })
+    expect(decision.allow).toBe(false)
+    return decision.allow ? '' : decision.reason
+  }
+  it.each<[string, Headers, string | undefined]>([
+    ['a query in the target', withHost(), 'http://evil.com/v1/models?api_key=SECRET'],
+    ['a query in a target that is no path', withHost(), 'v1/models?api_key=SECRET'],
+    ['a fragment', withHost(), 'evil.com#SECRET'],
+    ['user info in the target', withHost(), 'http://user:SECRET@127.0.0.1/v1/models'],
+    ['user info with a question mark', withHost(), 'http://user:SE?CRET@127.0.0.1/v1/models'],
+    ['user info in Host', [['Host', 'user:SECRET@localhost']], undefined],
+    ['a query in Host', [['Host', 'evil.com?api_key=SECRET']], undefined],
+    ['user info in Origin', withHost(['Origin', 'http://user:SECRET@localhost']), undefined],
+    ['a query in Origin', withHost(['Origin', 'http://evil.com/?token=SECRET']), undefined],
+    [
+      'one of two',
+      [
+        ['Host', 'localhost'],
+        ['Host', 'a:SECRET@b'],
+      ],
+      undefined,
+    ],
+  ])('holds no secret: %s', (_name, headers, target) => {
+    expect(reasonOf(headers, target)).not.toMatch(/SE\?|CRET/)
+  })
+  it('says the rest', () => expect(reasonOf([['Host', 'evil.com:1']])).toContain('"evil.com:1"'))
 })
 
 it('authorities keep their parts', () => {

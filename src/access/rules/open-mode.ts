@@ -114,7 +114,12 @@ function refuse(header: string | undefined, reason: string): OpenAccessDecision 
   return { allow: false, reason, header }
 }
 
-/** What a stranger sent, safe to repeat in a message. */
+/**
+ * What a stranger sent, safe to repeat in a message and in the log: no query and nothing that holds user info, since both may carry
+ * keys. With an `@` nothing tells for sure where a secret ends.
+ */
 function quote(text: string): string {
-  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
+  if (text.includes('@')) return 'one with user info (not repeated here)'
+  const [plain = ''] = text.split(/[?#;]/, 1)
+  return JSON.stringify(plain.length > 100 ? `${plain.slice(0, 100)}…` : plain)
 }

@@ -7,6 +7,15 @@ export type RouteClass = 'inference' | 'management' | 'page'
 /** What a URL parser might move or decode into another path; an escape in the first segment included. */
 const AMBIGUOUS = /\/\/|\/\.{1,2}(?:\/|$)|%2e|%2f|%5c|\\|^\/[^/]*%/i
 
+/**
+ * Which room answers a request target: the inference hot path, or the management API and all else? By the raw text, which the
+ * gateway never decodes: no spelling of an /api address begins like this.
+ */
+export function roomOf(target: string): 'gateway' | 'api' {
+  const path = target.split(/[?#]/, 1)[0] ?? ''
+  return isBelow(path, '/v1') || isBelow(path, '/upstream') ? 'gateway' : 'api'
+}
+
 /** By the raw request target; one that could be read as another path falls in the strictest class. */
 export function routeClassOf(target: string): RouteClass {
   const path = target.split(/[?#]/, 1)[0] ?? ''

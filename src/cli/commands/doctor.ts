@@ -1,37 +1,59 @@
+import { findDaemon } from '../../client/find-daemon.ts'
 import { readDaemonSettings } from '../../config/daemon-settings.ts'
 import type { Home } from '../../files/home.ts'
 import { diagnose } from '../../hardware/doctor.ts'
 import type { Finding } from '../../hardware/finding.ts'
 import { thisMachine } from '../../hardware/this-machine.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
-import { type GlobalOptions, homeOf, outputOf } from '../globals.ts'
+import { type GlobalOptions, homeOf, homesToSearch, outputOf } from '../globals.ts'
+import { findHomeFiles } from '../home-findings.ts'
 
-/** `hal0 doctor`: 0 = hal0 can run here, whatever optional things miss; 1 = it cannot. JSON: `{ok, findings: [finding, …]}`. */
+/**
+ * `hal0 doctor`: 0 = hal0 can run here, whatever optional things miss; 1 = it cannot. Looks at the home of a running daemon, else at the one
+ * a daemon would use. JSON: `{ok, findings: [finding, …]}`.
+ */
 export async function doctor(globals: GlobalOptions): Promise<ExitCode> {
   const output = outputOf(globals)
-  const home = homeOf(globals, { personal: false })
+  const home = await chooseHome(globals)
   const llamaServer = await configuredLlamaServer(home)
-  const diagnosis = await diagnose(thisMachine(), { home, ...(llamaServer === undefined ? {} : { llamaServer }) })
-  output.result(diagnosis, () => {
+  const machine = await diagnose(thisMachine(), { home, ...(llamaServer === undefined ? {} : { llamaServer }) })
+  const files = await findHomeFiles(home)
+  const ok = machine.ok && files.every((finding) => finding.ok || !finding.required)
+  const findings = [...machine.findings, ...files]
+  output.result({ ok, findings }, () => {
     const table = output.table(
       ['', 'WHAT', 'FOUND', 'GIVES'],
-      diagnosis.findings.map((finding) => [verdict(finding), finding.name, finding.found, finding.gives]),
+      findings.map((finding) => [
+        verdict(finding, files.includes(finding)),
+        finding.name,
+        finding.found,
+        finding.gives,
+      ]),
     )
-    return process.stdout.isTTY ? `${table}\n\n${summary(diagnosis.ok)}` : table
+    return process.stdout.isTTY ? `${table}\n\n${summary(ok)}` : table
   })
-  return diagnosis.ok ? EXIT.ok : EXIT.failed
+  return ok ? EXIT.ok : EXIT.failed
 }
 
-function verdict(finding: Finding): string {
+/** An optional thing that is not there is no mistake; a file that is there and wrong is one. */
+function verdict(finding: Finding, isFile: boolean): string {
   if (finding.ok) return 'ok'
-  return finding.required ? 'FAIL' : 'none'
+  if (finding.required) return 'FAIL'
+  return isFile ? 'warn' : 'none'
+}
+
+async function chooseHome(globals: GlobalOptions): Promise<Home> {
+  for (const home of homesToSearch(globals)) {
+    if ((await findDaemon({ env: {}, home })).kind === 'found') return home
+  }
+  return homeOf(globals, { personal: false })
 }
 
 function summary(ok: boolean): string {
   return ok ? 'hal0 can run here.' : 'hal0 cannot run here until every FAIL above is mended.'
 }
 
-/** A settings file with mistakes is not doctor's subject: it then looks on PATH. */
+/** With mistakes in the settings (told by a finding of its own) it looks on PATH. */
 async function configuredLlamaServer(home: Home): Promise<string | undefined> {
   const settings = await readDaemonSettings(home).catch(() => undefined)
   return settings?.runners['cpu']?.binary

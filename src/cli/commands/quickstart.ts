@@ -2,17 +2,18 @@ import { resolve } from 'node:path'
 import { createClient, type Hal0Client } from '../../client/client.ts'
 import { UnreachableError } from '../../client/client-errors.ts'
 import { findDaemon } from '../../client/find-daemon.ts'
-import type { SlotRow } from '../../contract/slot-row.ts'
+import { DEFAULT_SLOT, type SlotRow } from '../../contract/slot-row.ts'
 import type { Home } from '../../files/home.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
-import { prepareAgentSlot, QUICKSTART_SLOT } from '../agent-slot.ts'
-import { CliError } from '../cli-error.ts'
-import { stayWhenPipesClose } from '../closed-pipes.ts'
-import { type GlobalOptions, homeOf, outputOf } from '../globals.ts'
+import { prepareAgentSlot } from '../agent-slot.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import { type GlobalOptions, homeOf, outputOf, refuseUrl } from '../globals.ts'
+import { stayWhenOutputFails } from '../lost-output.ts'
 import type { Output } from '../output.ts'
-import { curlLine, welcomeText } from '../quickstart-text.ts'
+import { curlLine, typedAs, welcomeText } from '../quickstart-text.ts'
 import { runUntilStopped } from '../run-daemon.ts'
 import { withSlotProgress } from '../slot-progress.ts'
+import { slotWarnings } from '../slot-warnings.ts'
 import { startDaemonHere } from '../start-daemon.ts'
 import { watchStopSignals } from '../stop-signals.ts'
 
@@ -29,21 +30,25 @@ export interface QuickstartOptions extends GlobalOptions {
  * JSON: `{url, base_url, home, slot, model_id, curl}`; with --ask `{slot, answer}`. Source: SPEC 2, README.
  */
 export async function quickstart(options: QuickstartOptions): Promise<void> {
-  stayWhenPipesClose()
+  refuseUrl('quickstart', options)
+  if (options.ask?.trim() === '') throw new UsageError('There is nothing to ask.', 'Give a text: --ask "TEXT".')
+  if (options.model === '') throw new UsageError('--model is empty.', 'Give the path of a GGUF file.')
+  stayWhenOutputFails()
   const output = outputOf(options)
-  if (options.ask?.trim() === '')
-    throw new CliError('no_question', 'There is nothing to ask.', 'Give a text: --ask "TEXT".')
   const home = homeOf(options, { personal: true })
   const running = await findRunning(home)
   if (running !== undefined) return useRunning(running, home, options, output)
 
-  const command = process.env['npm_lifecycle_event'] === 'start' ? 'npm start --' : 'hal0 quickstart'
+  const isNpmStart = process.env['npm_lifecycle_event'] === 'start'
+  const typed = typedAs(process.argv[1] ?? 'hal0', process.cwd(), isNpmStart)
+  // For one question nobody needs to know the port, and 8080 may be taken.
+  const port = options.port ?? (options.ask === undefined ? undefined : 0)
   const signals = watchStopSignals()
   await prepareAgentSlot(home, options.model === undefined ? undefined : resolve(options.model))
   const daemon = await startDaemonHere({
     home,
-    ...(options.port === undefined ? {} : { port: options.port }),
-    portFlag: `${command} --port N`,
+    ...(port === undefined ? {} : { port }),
+    portFlag: `${typed.quickstart} --port N`,
   })
   try {
     const client = createClient({ baseUrl: daemon.url })
@@ -56,12 +61,22 @@ export async function quickstart(options: QuickstartOptions): Promise<void> {
       slot: row.name,
       model_id: row.model_id,
     }
-    output.result({ ...facts, curl: curlLine(daemon.url) }, () => welcomeText({ url: daemon.url, home, row, command }))
+    const flags = { homeFlag: homeToType(options), portFlag: options.port }
+    output.result({ ...facts, curl: curlLine(daemon.url) }, () =>
+      welcomeText({ url: daemon.url, home, row, typed, ...flags }),
+    )
+    for (const line of slotWarnings(daemon.slots.rows(), DEFAULT_SLOT)) output.note(line)
     await runUntilStopped(daemon, signals, output)
   } finally {
     // After a normal end this is done already; after a failure or an interrupted load nothing is worth waiting for.
     await daemon.stop({ drainMs: 0 })
   }
+}
+
+/** What another command needs so that it means the same home; undefined = it does by itself. */
+function homeToType({ home }: GlobalOptions): string | undefined {
+  const named = home ?? (process.env['HAL0_HOME'] || undefined)
+  return named === undefined ? undefined : resolve(named)
 }
 
 /** The daemon of this home, when one really answers. HAL0_API_URL is about other daemons. */
@@ -97,23 +112,21 @@ async function useRunning(
 
 async function ask(client: Hal0Client, text: string, signal: AbortSignal, output: Output): Promise<void> {
   await load(client, signal, output)
-  const request = { model: QUICKSTART_SLOT, messages: [{ role: 'user', content: text }], temperature: 0 } as const
+  const request = { model: DEFAULT_SLOT, messages: [{ role: 'user', content: text }], temperature: 0 } as const
   let answer = ''
   try {
     for await (const piece of client.chat({ ...request, signal })) answer += piece
   } catch (thrown) {
     throw interruptionOr(thrown, signal)
   }
-  if (answer.trim() === '') throw new CliError('no_answer', `Slot ${QUICKSTART_SLOT} answered with nothing.`)
-  output.result({ slot: QUICKSTART_SLOT, answer }, () => answer)
+  if (answer.trim() === '') throw new CliError('no_answer', `Slot ${DEFAULT_SLOT} answered with nothing.`)
+  output.result({ slot: DEFAULT_SLOT, answer }, () => answer)
 }
 
 async function load(client: Hal0Client, signal: AbortSignal, output: Output): Promise<SlotRow> {
   try {
     const slots = client.slots
-    const result = await withSlotProgress(client, QUICKSTART_SLOT, output, () =>
-      slots.load(QUICKSTART_SLOT, { signal }),
-    )
+    const result = await withSlotProgress(client, DEFAULT_SLOT, output, () => slots.load(DEFAULT_SLOT, { signal }))
     if (result.done) return result.slot
     throw new CliError('internal', 'The daemon did not wait for the load.')
   } catch (thrown) {

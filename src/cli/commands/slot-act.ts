@@ -11,12 +11,11 @@ export interface ActOptions extends GlobalOptions {
   readonly wait?: number
   /** Seconds. */
   readonly drain?: number
-  readonly force?: boolean
 }
 
 /** `hal0 slot load NAME`. JSON: the row, or the operation when the wait ended first. */
 export function slotLoad(name: string, options: ActOptions): Promise<void> {
-  return act(name, options, (client, stop) => client.slots.load(name, stop))
+  return act(name, options, (client, stop) => client.slots.load(name, stop), wasReady)
 }
 
 /** `hal0 slot unload NAME`. JSON as `slotLoad`. */
@@ -33,25 +32,33 @@ async function act(
   name: string,
   options: ActOptions,
   operation: (client: Hal0Client, stop: StopOptions) => Promise<SlotActionResult>,
+  isUnchanged: (before: SlotRow, after: SlotRow) => boolean = () => false,
 ): Promise<void> {
   const output = outputOf(options)
   const client = await connect(options)
   const stop: StopOptions = {
     ...(options.wait === undefined ? {} : { waitS: options.wait }),
     ...(options.drain === undefined ? {} : { drainS: options.drain }),
-    ...(options.force === undefined ? {} : { force: options.force }),
   }
+  const before = await client.slots.show(name)
   const result = await withSlotProgress(client, name, output, () => operation(client, stop))
-  if (result.done) output.result(result.slot, () => endText(result.slot))
+  if (result.done) output.result(result.slot, () => endText(result.slot, isUnchanged(before, result.slot)))
   else {
     const { operation: running } = result
     output.result(running, () => `slot ${name}: ${running.kind} goes on; \`hal0 slot show ${name}\` says how far it is`)
   }
 }
 
-function endText(row: SlotRow): string {
+/** The same engine process before and after: the load had nothing to do. */
+function wasReady(before: SlotRow, after: SlotRow): boolean {
+  const serves = before.state === 'ready' || before.state === 'serving' || before.state === 'idle'
+  return serves && before.pid !== null && before.pid === after.pid
+}
+
+function endText(row: SlotRow, isUnchanged: boolean): string {
   const model = row.model_id === null ? '' : ` with ${row.model_id}`
-  return row.state === 'offline'
-    ? `slot ${row.name} is offline`
+  if (row.state === 'offline') return `slot ${row.name} is offline`
+  return isUnchanged
+    ? `slot ${row.name} is ${row.state} already${model}`
     : `slot ${row.name} is ${row.state}${model}${loadTimeText(row)}`
 }

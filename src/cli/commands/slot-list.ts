@@ -9,7 +9,7 @@ export async function slotList(globals: GlobalOptions): Promise<void> {
   const output = outputOf(globals)
   const slots = await (await connect(globals)).slots.list()
   output.result({ slots }, () =>
-    slots.length === 0 && process.stdout.isTTY ? 'no slots yet' : output.table(HEAD, slots.map(cells)),
+    slots.length === 0 && process.stdout.isTTY ? 'no slots' : output.table(HEAD, slots.map(cells)),
   )
 }
 

@@ -2,15 +2,16 @@ import { type HeaderBag, isEventStream, isJson } from './headers.ts'
 
 /**
  * How an engine's answer reaches the client.
- * `raw`: byte for byte, with its length. `events`: as an event stream, event names checked. `whole`: short JSON, looked at in one
- * piece, so that it keeps a length. `json`: renamed as it streams, without a length.
+ * `raw`: byte for byte, with its length. `events`: as an event stream, event by event. `whole`: JSON, collected while it is short, so
+ * that it keeps a length and is known to be JSON before anything is sent. `json`: renamed as it streams, without a length.
+ * `error`: the engine's error, read and put into hal0's shape. `unfit`: no answer to such a request at all.
  */
-export type AnswerMode = 'raw' | 'events' | 'whole' | 'json'
+export type AnswerMode = 'raw' | 'events' | 'whole' | 'json' | 'error' | 'unfit'
 
 /** JSON up to this length is collected; longer answers stream, so that a client that reads slowly holds the engine, not our memory. */
 export const WHOLE_LIMIT_BYTES = 256 * 1024
 
-/** Source: SPEC 11 "Streaming", "`model` in an answer is the name that was asked for". */
+/** Source: SPEC 11 "Streaming", "`model` in an answer is the name that was asked for"; SPEC 16 "Error body everywhere". */
 export function chooseAnswerMode(answer: {
   readonly status: number
   readonly headers: HeaderBag
@@ -18,12 +19,18 @@ export function chooseAnswerMode(answer: {
   readonly aliasIsAsked: boolean
 }): AnswerMode {
   const { status, headers, aliasIsAsked } = answer
-  // An engine's own error passes as it is; what is encoded cannot be looked into.
-  if (status >= 400 || headers['content-encoding'] !== undefined) return 'raw'
-  if (isEventStream(headers['content-type'])) return 'events'
-  if (!isJson(headers['content-type'])) return 'raw'
-  const length = headers['content-length']
-  if (length === undefined) return 'json'
-  if (Number(length) <= WHOLE_LIMIT_BYTES) return 'whole'
+  if (status < 200 || status >= 300) return 'error'
+  const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
+  if (status === 204 || status === 205 || length === 0) return 'unfit'
+  const events = isEventStream(headers['content-type'])
+  if (!events && !isJson(headers['content-type'])) return 'unfit'
+  // What is encoded cannot be looked into.
+  if (isEncoded(headers['content-encoding'])) return 'raw'
+  if (events) return 'events'
+  if (length === undefined || length <= WHOLE_LIMIT_BYTES) return 'whole'
   return aliasIsAsked ? 'raw' : 'json'
+}
+
+function isEncoded(contentEncoding: HeaderBag[string]): boolean {
+  return contentEncoding !== undefined && String(contentEncoding).trim().toLowerCase() !== 'identity'
 }

@@ -13,14 +13,10 @@ const HOP_BY_HOP = new Set([
   'http2-settings',
 ])
 
-/** Not for the engine: recomputed, the client's credentials, or where the client comes from. */
+/** Not for the engine: recomputed, or where the client comes from. */
 const NOT_FORWARDED = new Set([
   'host',
   'content-length',
-  'authorization',
-  'x-api-key',
-  'api-key',
-  'cookie',
   'forwarded',
   'via',
   'x-real-ip',
@@ -32,6 +28,14 @@ const NOT_FORWARDED = new Set([
   'expect',
   'x-request-id',
 ])
+/** A client's credentials under any name, `_` read as `-`: the engine gets its own key and no other. Source: SPEC 11, 14. */
+const CREDENTIAL =
+  /api-?key|token|secret|passw(?:or)?d|authori[sz]ation|authentication|credential|cookie|(?:^|-)auth(?:-|$)/
+
+function isCredential(name: string): boolean {
+  return CREDENTIAL.test(name.replaceAll('_', '-'))
+}
+
 const NOT_FORWARDED_PREFIXES = ['proxy-', 'x-forwarded-', 'x-hal0-', 'sec-', 'access-control-']
 
 /** What the gateway adds on the way to the engine. */
@@ -46,7 +50,7 @@ export function engineRequestHeaders(client: HeaderBag, identity: EngineIdentity
   const kept: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(client)) {
     if (value === undefined || HOP_BY_HOP.has(name) || named.has(name) || NOT_FORWARDED.has(name)) continue
-    if (NOT_FORWARDED_PREFIXES.some((prefix) => name.startsWith(prefix))) continue
+    if (isCredential(name) || NOT_FORWARDED_PREFIXES.some((prefix) => name.startsWith(prefix))) continue
     kept[name] = typeof value === 'string' ? value : [...value]
   }
   // The body has been found to be JSON, whatever the client called it; some engines insist on the name.

@@ -14,6 +14,8 @@ describe('matchRoute', () => {
     ['GET', '/v1/chat/completions', { kind: 'wrong_method', allow: 'POST, OPTIONS' }],
     ['POST', '/v1/embeddings', { kind: 'unsupported' }],
     ['POST', '/v1/chat', { kind: 'unknown' }],
+    ['GET', '/upstream/agent/props', { kind: 'unsupported' }],
+    ['GET', '/upstream', { kind: 'unknown' }],
     ['OPTIONS', '/v1/anything', { kind: 'preflight' }],
   ])('%s %s', (method, target, expected) => expect(matchRoute(method, target)).toEqual(expected))
 })
@@ -26,6 +28,7 @@ describe('queryWithoutKey', () => {
     ['/v1/x?a=1&api_key=s&b=%20', '?a=1&b=%20'],
     ['/v1/x?API%5FKEY=s&a', '?a'],
     ['/v1/x?my_api_key=1', '?my_api_key=1'],
+    ['/v1/x?key=s&access_token=s&Token=s&api-key=s&apikey=s&keys=1', '?keys=1'],
   ])('%s', (target, expected) => expect(queryWithoutKey(target)).toBe(expected))
 })
 

@@ -1,4 +1,4 @@
-/** A request to /v1, understood as far as method and path go. */
+/** A request to /v1 or /upstream, understood as far as method and path go. */
 export type RouteMatch =
   | { readonly kind: 'models' }
   | { readonly kind: 'model'; readonly id: string }
@@ -52,11 +52,14 @@ export function matchRoute(method: string, target: string): RouteMatch {
     }
   }
   const inference = INFERENCE_PATHS.find((known) => known === path)
-  if (inference === undefined) return { kind: UNSUPPORTED_PATHS.includes(path) ? 'unsupported' : 'unknown' }
+  if (inference === undefined) {
+    const isPlanned = UNSUPPORTED_PATHS.includes(path) || path.startsWith('/upstream/')
+    return { kind: isPlanned ? 'unsupported' : 'unknown' }
+  }
   return method === 'POST' ? { kind: 'inference', path: inference } : { kind: 'wrong_method', allow: WRITE }
 }
 
-const KEY_PARAMETERS = ['api_key', 'api-key', 'apikey']
+const KEY_PARAMETERS = ['key', 'api_key', 'api-key', 'apikey', 'access_token', 'token']
 
 /** The query of a request target without the client's key: '' or `?…`. Everything else stays byte for byte. */
 export function queryWithoutKey(target: string): string {

@@ -4,7 +4,16 @@ import { SLOT_STATES } from '../../contract/slot-state.ts'
 import { type RouteCandidate, resolveRoute } from './resolve-route.ts'
 
 function slot(name: string, facts: Partial<RouteCandidate> = {}): RouteCandidate {
-  return { name, state: 'ready', model_id: `${name}-model`, device: 'cpu', in_flight: 0, last_used_at: null, ...facts }
+  return {
+    name,
+    state: 'ready',
+    idle_reason: null,
+    model_id: `${name}-model`,
+    device: 'cpu',
+    in_flight: 0,
+    last_used_at: null,
+    ...facts,
+  }
 }
 
 const resolve = (model: string | undefined, rows: RouteCandidate[], unknownModel: 'agent' | 'reject' = 'agent') =>
@@ -46,11 +55,26 @@ describe('resolveRoute', () => {
     expect(resolve('hal0/x', rows)).toMatchObject({ slot: 'x' })
   })
 
+  it('a chain passes over a slot that is idle without a model', () => {
+    const rows = [slot('agent'), slot('utility', { state: 'idle', idle_reason: 'no_model' })]
+    expect(resolve('hal0/utility', rows)).toMatchObject({ slot: 'agent' })
+  })
+
   const m = { model_id: 'm' }
   it.each([
     ['dispatchable before starting', [slot('a', { ...m, state: 'starting' }), slot('b', { ...m, state: 'idle' })], 'b'],
     ['starting before offline', [slot('a', { ...m, state: 'offline' }), slot('b', { ...m, state: 'pulling' })], 'b'],
     ['offline before error', [slot('a', { ...m, state: 'error' }), slot('b', { ...m, state: 'unloading' })], 'b'],
+    [
+      'offline before idle without a model',
+      [slot('a', { ...m, state: 'idle', idle_reason: 'no_model' }), slot('b', { ...m, state: 'offline' })],
+      'b',
+    ],
+    [
+      'idle and quiet serves',
+      [slot('b', { ...m, state: 'idle', idle_reason: 'quiet' }), slot('a', { ...m, state: 'starting' })],
+      'b',
+    ],
     ['fewest in flight', [slot('a', { ...m, in_flight: 2 }), slot('b', { ...m, in_flight: 1 })], 'b'],
     [
       'most recently used',
@@ -68,6 +92,7 @@ describe('resolveRoute', () => {
     const row = fc.record({
       name: fc.constantFrom('agent', 'utility', 'npu', 'x', 'y'),
       state: fc.constantFrom(...SLOT_STATES),
+      idle_reason: fc.constantFrom('quiet' as const, 'no_model' as const, null),
       model_id: fc.constantFrom('m', 'n', null),
       device: fc.constantFrom('cpu' as const, 'npu' as const),
       in_flight: fc.nat(3),

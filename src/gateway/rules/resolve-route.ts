@@ -1,7 +1,10 @@
-import type { SlotRow } from '../../contract/slot-row.ts'
+import { DEFAULT_SLOT, type SlotRow } from '../../contract/slot-row.ts'
 
 /** What resolution looks at of a slot. */
-export type RouteCandidate = Pick<SlotRow, 'name' | 'state' | 'model_id' | 'device' | 'in_flight' | 'last_used_at'>
+export type RouteCandidate = Pick<
+  SlotRow,
+  'name' | 'state' | 'idle_reason' | 'model_id' | 'device' | 'in_flight' | 'last_used_at'
+>
 
 export interface RouteQuery {
   /** The name the client asked for; undefined or empty = none. */
@@ -26,11 +29,11 @@ export type RouteDecision =
       readonly reason: string
     }
 
-const DEFAULT_SLOT = 'agent'
 const PREFIX = 'hal0/'
 
-/** 0 is best. `unloading` will be offline; what is unknown ranks as error. Source: SPEC 4 "Selection". */
-function stateRank(state: string): number {
+/** 0 is best. `unloading` will be offline; idle without a model, and what is unknown, rank as error. Source: SPEC 4 "Selection". */
+function rankOf({ state, idle_reason }: RouteCandidate): number {
+  if (state === 'idle' && idle_reason === 'no_model') return 3
   if (state === 'ready' || state === 'serving' || state === 'idle') return 0
   if (state === 'warming' || state === 'starting' || state === 'pulling') return 1
   if (state === 'offline' || state === 'unloading') return 2
@@ -40,7 +43,7 @@ function stateRank(state: string): number {
 /** Order among slots bound to one model: state rank, fewest in flight, most recently used, name. Source: SPEC 4. */
 function compareCandidates(a: RouteCandidate, b: RouteCandidate): number {
   return (
-    stateRank(a.state) - stateRank(b.state) ||
+    rankOf(a) - rankOf(b) ||
     a.in_flight - b.in_flight ||
     // ISO times in UTC compare as text; never used comes last.
     compareText(b.last_used_at ?? '', a.last_used_at ?? '') ||
@@ -99,7 +102,7 @@ function chooseFromChain(name: string, rows: readonly RouteCandidate[]): RouteCa
   if (first === undefined && name !== 'utility' && name !== 'npu') return undefined
   const chain = [first, ...(name === 'npu' ? [byName('utility')] : []), byName(DEFAULT_SLOT)]
   const active = chain.filter((row) => row !== undefined && row.model_id !== null)
-  return active.find((row) => row !== undefined && stateRank(row.state) === 0) ?? active[0]
+  return active.find((row) => row !== undefined && rankOf(row) === 0) ?? active[0]
 }
 
 function chosen(slot: string, reason: string) {

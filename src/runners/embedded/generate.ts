@@ -1,5 +1,6 @@
 import type { LlamaContextSequence, Token } from 'node-llama-cpp'
 import type { Engine } from './engine.ts'
+import type { AnswerFacts, StopType } from './rules/answers.ts'
 import { promptTooLong } from './rules/engine-error.ts'
 import type { GenerationSettings } from './rules/generation-settings.ts'
 import { StopTextFilter } from './rules/stop-text.ts'
@@ -13,27 +14,10 @@ import { TokenText } from './token-text.ts'
  */
 const PROMPT_STEP_TOKENS = 128
 
-/** How an answer ended: the model's own end, a stop text, or a limit (max_tokens, the window). */
-export type StopType = 'eos' | 'word' | 'limit'
-
-/** What became of a request, in tokens and ms. `predictedTokens` counts the end token too, as llama-server does. */
-export interface GenerationResult {
-  readonly sequenceId: number
-  readonly promptTokens: number
-  readonly cachedTokens: number
-  readonly predictedTokens: number
-  readonly promptMs: number
-  readonly predictedMs: number
-  readonly stopType: StopType
-  readonly stoppingWord: string
-  /** The window was full before the answer ended. */
-  readonly truncated: boolean
-}
-
 /** Text of one or more tokens, never half a character. `predictedTokens`: so far. Generation waits for the promise. */
 export type OnText = (text: string, tokens: readonly Token[], predictedTokens: number) => Promise<void>
 
-const NOTHING: GenerationResult = {
+const NOTHING: AnswerFacts = {
   sequenceId: -1,
   promptTokens: 0,
   cachedTokens: 0,
@@ -55,7 +39,7 @@ export async function generate(
   settings: GenerationSettings,
   signal: AbortSignal,
   onText: OnText,
-): Promise<GenerationResult> {
+): Promise<AnswerFacts> {
   if (prompt.length === 0) return NOTHING
   if (prompt.length >= engine.loaded.windowTokens) throw promptTooLong(prompt.length, engine.loaded.windowTokens)
   const held = await engine.pool.acquire(prompt, signal)
@@ -84,7 +68,7 @@ async function decode(
   settings: GenerationSettings,
   signal: AbortSignal,
   onText: OnText,
-): Promise<GenerationResult> {
+): Promise<AnswerFacts> {
   const { loaded, counters } = engine
   const sequence = held.sequence
   const startMs = performance.now()

@@ -1,37 +1,29 @@
-import { constants, type FileHandle, open } from 'node:fs/promises'
+import { checkGgufFile, GGUF_MAGIC, type GgufRefusal } from '../../files/gguf-file.ts'
 import { messageOf } from '../../kernel/errors.ts'
 
 /** A load that cannot succeed; `message` is the one decisive line. */
 export class LoadFailure extends Error {}
 
-const GGUF_MAGIC = 'GGUF'
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
-}
-
-async function openModel(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, constants.O_RDONLY)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') throw new LoadFailure(`model file not found: ${path}`)
-    if (codeOf(error) === 'EACCES') throw new LoadFailure(`model file may not be read (permission denied): ${path}`)
-    throw new LoadFailure(`model file cannot be opened: ${path}: ${messageOf(error)}`)
-  }
-}
-
 /** Catches what the library would report in a roundabout way: no file, no permission, not a GGUF. Errors: LoadFailure. */
 export async function checkModelFile(path: string): Promise<void> {
-  const file = await openModel(path)
-  try {
-    if (!(await file.stat()).isFile()) throw new LoadFailure(`model path is not a file: ${path}`)
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(4), 0, 4, 0)
-    const magic = buffer.toString('latin1', 0, bytesRead)
-    if (magic !== GGUF_MAGIC) {
-      throw new LoadFailure(`not a GGUF file (it begins with ${JSON.stringify(magic)}, not "GGUF"): ${path}`)
-    }
-  } finally {
-    await file.close()
+  const refusal = await checkGgufFile(path)
+  if (refusal !== undefined) throw new LoadFailure(decisiveLine(path, refusal))
+}
+
+/** In the words of LLAMA_CPP_SIGNATURES. */
+function decisiveLine(path: string, refusal: GgufRefusal): string {
+  switch (refusal.kind) {
+    case 'missing':
+      return `model file not found: ${path}`
+    case 'unreadable':
+      return refusal.errno === 'EACCES'
+        ? `model file may not be read (permission denied): ${path}`
+        : `model file cannot be opened: ${path}: ${refusal.reason}`
+    case 'folder':
+    case 'not_regular':
+      return `model path is not a file: ${path}`
+    case 'not_gguf':
+      return `not a GGUF file (it begins with ${JSON.stringify(refusal.begins)}, not "${GGUF_MAGIC}"): ${path}`
   }
 }
 

@@ -81,7 +81,9 @@ async function main(): Promise<void> {
   state.loading = false
   state.engine = engine
   const { loaded } = engine
-  say(`model loaded: ${loaded.windowTokens} tokens for each of ${loaded.parallel} requests, ${loaded.threads} threads`)
+  say(
+    `model loaded: ${loaded.windowTokens} tokens for each of ${loaded.parallel} requests, ${loaded.threads} thread${loaded.threads === 1 ? '' : 's'}`,
+  )
 }
 
 await main()

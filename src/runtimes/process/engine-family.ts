@@ -1,5 +1,6 @@
+import { errnoOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
-import { errnoOf, isAlive, lookAtProcesses, readProcStat } from './proc.ts'
+import { isAlive, lookAtProcesses, readProcStat } from './proc.ts'
 import { type Family, familyOf, type SeenProcess } from './rules/family.ts'
 
 type StopSignal = 'SIGTERM' | 'SIGKILL'
@@ -112,6 +113,6 @@ function send(target: number, signal: StopSignal): string {
     process.kill(target, signal)
     return ''
   } catch (thrown) {
-    return errnoOf(thrown)
+    return errnoOf(thrown) ?? ''
   }
 }

@@ -3,6 +3,7 @@ import { type FileHandle, open, rename, rm, stat, truncate } from 'node:fs/promi
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { makeFolder } from '../../files/make-folder.ts'
+import { errnoOf } from '../../kernel/errors.ts'
 import { KIB, MIB } from '../../kernel/units.ts'
 import { linesOfAttempt } from './rules/log-marker.ts'
 
@@ -126,6 +127,6 @@ async function lineStartAfter(path: string, offset: number): Promise<number> {
 }
 
 function ignoreMissing(thrown: unknown): undefined {
-  if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined
+  if (errnoOf(thrown) === 'ENOENT') return undefined
   throw thrown
 }

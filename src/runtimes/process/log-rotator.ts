@@ -4,10 +4,10 @@ import type { Log } from '../../kernel/log.ts'
 import { MINUTE_MS } from '../../kernel/units.ts'
 import { type LogLimits, rotateLog } from './log-file.ts'
 
-/** How often the logs of running engines are looked at. */
+/** How often logs that are being written are looked at. */
 const CHECK_EVERY_MS = MINUTE_MS
 
-/** Keeps the logs of running engines bounded. Its timer runs only while it watches something. Source: SPEC 2. */
+/** Keeps logs bounded while somebody writes them: those of running engines and the daemon's own. Its timer runs only while it watches something. Source: SPEC 2. */
 export class LogRotator {
   readonly #clock: Clock
   readonly #log: Log
@@ -24,13 +24,13 @@ export class LogRotator {
     this.#limits = deps.limits
   }
 
-  /** Rotates now if the log is over its limit. A failure is logged, never thrown: an engine can run without it. */
+  /** Rotates now if the log is over its limit. A failure is logged, never thrown: whoever writes can go on without it. */
   check(path: string): Promise<void> {
     this.#last = this.#last.then(async () => {
       try {
-        if (await rotateLog(path, this.#limits)) this.#log.info({ path }, 'engine log rotated')
+        if (await rotateLog(path, this.#limits)) this.#log.info({ path }, 'log rotated')
       } catch (thrown) {
-        this.#log.warn({ path, reason: messageOf(thrown) }, 'engine log could not be rotated')
+        this.#log.warn({ path, reason: messageOf(thrown) }, 'log could not be rotated')
       }
     })
     return this.#last

@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { ProcessRef } from '../../contract/slot-state.ts'
+import { errnoOf } from '../../kernel/errors.ts'
 import { COOKIE_ENV } from './rules/engine-cookie.ts'
 import type { SeenProcess } from './rules/family.ts'
 import { environValue, isDead, type ProcStat, parseProcStat } from './rules/proc-text.ts'
 
 /** Gone in the middle of the look, or another user's: nothing to report. Anything else (EMFILE…) must not look like "dead". */
-const GONE = new Set(['ENOENT', 'ESRCH'])
-const UNREADABLE = new Set([...GONE, 'EACCES', 'EPERM'])
+const GONE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ESRCH'])
+const UNREADABLE: ReadonlySet<string | undefined> = new Set([...GONE, 'EACCES', 'EPERM'])
 
 /** Reads of /proc/PID/stat between two turns of the event loop: some hundred microseconds. */
 const STATS_PER_TURN = 64
@@ -36,6 +37,13 @@ export function isAlive(pid: number, startTicks: number): boolean {
 /** Whether the process a record names is alive on this boot; a recycled pid is not. Source: SPEC 4 "Adoption". */
 export function isSameProcess(ref: ProcessRef): boolean {
   return ref.boot_id === readBootId() && isAlive(ref.pid, ref.start_ticks)
+}
+
+/** What names this process to others, also when its pid is used again. Throws as `readProcStat`. */
+export function ownProcess(): ProcessRef {
+  const stat = readProcStat(process.pid)
+  if (stat === undefined) throw new Error('/proc does not list this process')
+  return { pid: process.pid, start_ticks: stat.startTicks, boot_id: readBootId() }
 }
 
 /** Changes with every boot of the machine. */
@@ -92,10 +100,4 @@ async function readEnviron(pid: number): Promise<string | undefined> {
     if (UNREADABLE.has(errnoOf(thrown))) return undefined
     throw thrown
   }
-}
-
-/** The system's error name, or ''. */
-export function errnoOf(thrown: unknown): string {
-  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
-  return typeof code === 'string' ? code : ''
 }

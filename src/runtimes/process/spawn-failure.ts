@@ -1,6 +1,5 @@
 import { open, stat } from 'node:fs/promises'
-import { Hal0Error, messageOf } from '../../kernel/errors.ts'
-import { errnoOf } from './proc.ts'
+import { errnoOf, Hal0Error, messageOf } from '../../kernel/errors.ts'
 
 /** How much of a script is read to name its interpreter. */
 const SHEBANG_BYTES = 256
@@ -26,7 +25,7 @@ export function logFailure(slot: string, program: string, logPath: string, cause
   })
 }
 
-async function explain(program: string, path: string, errno: string, cause: unknown): Promise<string> {
+async function explain(program: string, path: string, errno: string | undefined, cause: unknown): Promise<string> {
   switch (errno) {
     case 'ENOENT':
       return await explainMissing(program, path)

@@ -1,4 +1,7 @@
-/** What an answer says about itself apart from its text. */
+/** How an answer ended: the model's own end, a stop text, or a limit (max_tokens, the window). */
+export type StopType = 'eos' | 'word' | 'limit'
+
+/** What an answer says about itself apart from its text, in tokens and ms. `predictedTokens` counts the end token too, as llama-server does. */
 export interface AnswerFacts {
   readonly sequenceId: number
   readonly promptTokens: number
@@ -6,8 +9,9 @@ export interface AnswerFacts {
   readonly predictedTokens: number
   readonly promptMs: number
   readonly predictedMs: number
-  readonly stopType: 'eos' | 'word' | 'limit'
+  readonly stopType: StopType
   readonly stoppingWord: string
+  /** The window was full before the answer ended. */
   readonly truncated: boolean
 }
 

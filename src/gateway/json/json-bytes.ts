@@ -42,17 +42,17 @@ export function literalOf(byte: number): 'true' | 'false' | 'null' | undefined {
   return undefined
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 /**
  * The text of a JSON string from the bytes between its quotes, escapes resolved. Undefined when the bytes are not valid UTF-8.
  * The bytes have passed the scanner, so the escapes are well-formed.
  */
-export function decodeJsonString(bytes: readonly number[]): string | undefined {
-  // Nearly every key and name is plain ASCII.
-  if (bytes.every((byte) => byte < 0x80 && byte !== BACKSLASH)) return String.fromCharCode(...bytes)
-  let percent = ''
-  for (const byte of bytes) percent += `%${byte.toString(16).padStart(2, '0')}`
+export function decodeJsonString(bytes: Uint8Array): string | undefined {
   try {
-    const parsed: unknown = JSON.parse(`"${decodeURIComponent(percent)}"`)
+    const text = utf8.decode(bytes)
+    if (!bytes.includes(BACKSLASH)) return text
+    const parsed: unknown = JSON.parse(`"${text}"`)
     return typeof parsed === 'string' ? parsed : undefined
   } catch {
     return undefined
@@ -60,14 +60,6 @@ export function decodeJsonString(bytes: readonly number[]): string | undefined {
 }
 
 /** A text as a JSON string in UTF-8 bytes, quotes included. Lone surrogates become \u escapes. */
-export function encodeJsonString(text: string): Uint8Array {
-  const percent = encodeURIComponent(JSON.stringify(text))
-  const bytes: number[] = []
-  for (let at = 0; at < percent.length; at++) {
-    if (percent[at] === '%') {
-      bytes.push(Number.parseInt(percent.slice(at + 1, at + 3), 16))
-      at += 2
-    } else bytes.push(percent.charCodeAt(at))
-  }
-  return Uint8Array.from(bytes)
+export function encodeJsonString(text: string): Buffer {
+  return Buffer.from(JSON.stringify(text))
 }

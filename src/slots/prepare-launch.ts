@@ -1,9 +1,11 @@
 import { findModelPath } from '../config/models-file.ts'
-import { readSlotFile, runnerKeyOf, type SlotConfig, slotFilePath } from '../config/slot-file.ts'
+import { runnerKeyOf } from '../config/rules/slot-defaults.ts'
+import { readSlotFile, type SlotConfig, slotFilePath } from '../config/slot-file.ts'
 import type { LaunchPlan } from '../contract/launch-plan.ts'
+import type { ContextChoice } from '../contract/slot-row.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
-import { assemblePlan } from '../launch/rules/assemble-argv.ts'
+import { assemblePlan } from '../launch/rules/assemble-plan.ts'
 import { chooseContext } from '../launch/rules/choose-context.ts'
 import { readGgufFacts } from '../models/gguf-facts.ts'
 import type { RunnerRegistry } from '../runners/registry.ts'
@@ -16,21 +18,24 @@ export interface Binding {
   readonly modelId: string
   readonly runner: Runner
   readonly plan: LaunchPlan
+  readonly ctx: ContextChoice
+  /** To be called when no process of this start is left: others may have the port then. Idempotent. */
+  readonly releasePort: () => void
 }
 
-export interface BindingSources {
+export interface LaunchSources {
   readonly home: Home
   readonly runners: RunnerRegistry
   readonly ports: PortPool
 }
 
 /**
- * What would this slot launch now?
+ * Reads what this slot is to launch now, and claims a port for it.
  * Errors: `slot.not_found`, `config.invalid`, `slot.llama_env_denied`, `slot.not_ready` (no model bound), `slot.config_error`
  * (unknown runner, damaged header), `model.not_found`, `slot.model_missing`, `slot.port_in_use`, `slot.spawn_failed` (no such program).
  */
-export async function resolveBinding(
-  sources: BindingSources,
+export async function prepareLaunch(
+  sources: LaunchSources,
   slot: string,
   previousPort: number | null,
 ): Promise<Binding> {
@@ -44,22 +49,23 @@ export async function resolveBinding(
   const modelPath = await findModelPath(sources.home, modelId)
   const facts = await readGgufFacts(modelPath)
   const command = await runner.findCommand()
-  const port = await sources.ports.claim(slot, {
+  const ctx = chooseContext(facts.nativeCtxTokens)
+  const claim = await sources.ports.claim(slot, {
     previous: previousPort,
     ...(config.port === undefined ? {} : { explicit: config.port }),
   })
   const plan = assemblePlan({
     slot,
     command,
-    port,
+    port: claim.port,
     modelPath,
-    ctxTokens: chooseContext(facts.nativeCtxTokens).ctxTokens,
+    ctxTokens: ctx.ctxTokens,
     nGpuLayers: config.n_gpu_layers,
     threads: config.threads,
     keyEnv: runner.keyEnv,
     env: config.server.env,
   })
-  return { config, modelId, runner, plan }
+  return { config, modelId, runner, plan, ctx, releasePort: claim.release }
 }
 
 /** Nobody bound a model: only a person can change that. Source: SPEC 20 `slot.not_ready`. */

@@ -12,7 +12,8 @@ export async function findProgram(name: string, pathVariable: string | undefined
   return undefined
 }
 
-async function isProgram(path: string): Promise<boolean> {
+/** Is this a file that this user may execute? */
+export async function isProgram(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK)
     return (await stat(path)).isFile()

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonScanner } from './json-scanner.ts'
-import { scanBody } from './scan-body.ts'
+import { BodyScan, placeOf, scanBody } from './scan-body.ts'
 import { nameForEngine, spliceModel } from './splice-model.ts'
 
-const bytesOf = (text: string) => new TextEncoder().encode(text)
+const bytesOf = (text: string) => Buffer.from(text)
 const textOf = (bytes: Uint8Array) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 
 function facts(text: string) {
@@ -82,12 +81,12 @@ describe('scanBody against JSON.parse', () => {
   it('finds the same in pieces as in one', () => {
     fc.assert(
       fc.property(spacedObject, fc.integer({ min: 1, max: 7 }), (text, size) => {
-        const bytes = bytesOf(text)
-        const scanner = new JsonScanner()
-        for (let at = 0; at < bytes.length; at += size)
-          expect(scanner.push(bytes.subarray(at, at + size))).toBeUndefined()
-        expect(scanner.end()).toBeUndefined()
-        expect(scanner.facts.model ?? { kind: 'absent' }).toEqual(facts(text).model)
+        for (const bytes of [bytesOf(text), bytesOf(`\ufeff${text}`)]) {
+          const scan = new BodyScan()
+          for (let at = 0; at < bytes.length; at += size)
+            expect(scan.push(bytes.subarray(at, at + size))).toBeUndefined()
+          expect(scan.end()).toEqual({ ok: true, value: facts(text) })
+        }
       }),
     )
   })
@@ -118,7 +117,8 @@ describe('model', () => {
     const { model } = facts(text)
     expect(model).toMatchObject({ kind: 'string', value })
     if (model.kind !== 'string') return
-    expect(JSON.parse(textOf(bytesOf(text).subarray(model.start, model.end)))).toBe(value)
+    const body = bytesOf(text.replace('\ufeff', ''))
+    expect(JSON.parse(textOf(body.subarray(model.start, model.end)))).toBe(value)
   })
 
   it.each([
@@ -154,7 +154,23 @@ describe('faults', () => {
     ['two values', '{}{}', 1, 3, 'nothing after the end of the JSON value'],
     ['a leading zero', '{"a":01}', 1, 7, "',' or '}'"],
   ])('%s', (_name, text, line, column, expected) => {
-    expect(scanBody(bytesOf(text))).toMatchObject({ ok: false, error: { line, column, expected } })
+    const scanned = scanBody(bytesOf(text))
+    expect(scanned).toMatchObject({ ok: false, error: { expected } })
+    if (!scanned.ok) expect(placeOf(bytesOf(text), scanned.error.offset)).toEqual({ line, column })
+  })
+
+  it('counts no lines in a fault that is far into the text', () => {
+    expect(placeOf(Buffer.alloc(3 * 1024 * 1024, '\n'), 3 * 1024 * 1024 - 1)).toBeUndefined()
+    expect(placeOf(Buffer.alloc(100, '\n'), 99)).toEqual({ line: 100, column: 1 })
+  })
+
+  it('knows what is no object by its first byte, and a fault in the piece it is in', () => {
+    const list = new BodyScan()
+    expect(list.push(bytesOf(' '))).toBeUndefined()
+    expect(list.push(bytesOf('['))).toMatchObject({ offset: 1, expected: 'a JSON object' })
+    const object = new BodyScan()
+    expect(object.push(bytesOf('{"a":1,'))).toBeUndefined()
+    expect(object.push(bytesOf(',"b":2'))).toMatchObject({ offset: 7 })
   })
 
   it('refuses nesting beyond 512 levels and takes 512', () => {
@@ -168,6 +184,7 @@ describe('faults', () => {
     expect(scanBody(broken).ok).toBe(false)
     expect(accepts(`{"model":"${'a'.repeat(5000)}"}`)).toBe(false)
     expect(accepts(`{"model":"${'\\n'.repeat(5000)}"}`)).toBe(false)
+    expect(accepts(`{"model":"${'a'.repeat(4096)}"}`)).toBe(true)
     expect(accepts(`{"x":"${'a'.repeat(5000)}"}`)).toBe(true)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { argvOf } from '../../contract/launch-plan.ts'
-import { assemblePlan, type LaunchInput } from './assemble-argv.ts'
+import { assemblePlan, type LaunchInput } from './assemble-plan.ts'
 import { chooseContext } from './choose-context.ts'
 
 const input: LaunchInput = {

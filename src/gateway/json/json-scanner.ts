@@ -28,6 +28,8 @@ export interface ScanFault {
 /** Deeper nesting is refused: no request of any client comes near, and engines parse recursively. */
 export const MAX_DEPTH = 512
 
+const EMPTY = new Uint8Array(0)
+
 const [VALUE, ITEM_OR_END, KEY_OR_END, KEY, AFTER_KEY, AFTER, STRING, ESCAPE, HEX, WORD] = [
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
 ]
@@ -41,6 +43,7 @@ export class JsonScanner {
   #state = VALUE
   #depth = 0
   readonly #isObject = new Uint8Array(MAX_DEPTH + 1)
+  #piece: Uint8Array = EMPTY
   /** Bytes of the pieces before this one. */
   #base = 0
   #inKey = false
@@ -51,16 +54,18 @@ export class JsonScanner {
 
   /** Takes the next bytes. After a fault the scanner is spent. */
   push(bytes: Uint8Array): ScanFault | undefined {
-    this.facts.closed = []
+    this.facts.beginPiece()
+    this.#piece = bytes
     const length = bytes.length
     for (let i = 0; i < length; i++) {
       // Most of a body is text and digits: those runs are passed here, all else goes through `#step`.
-      if (this.#state === STRING) i = this.facts.isKeeping ? this.facts.keepText(bytes, i) : endOfText(bytes, i)
+      if (this.#state === STRING) i = endOfText(bytes, i)
       else if (this.#state === NUM_INT) while (i < length && isDigit(bytes[i] ?? 0)) i++
       if (i >= length) break
       const expected = this.#step(bytes[i] ?? 0, this.#base + i)
       if (expected !== undefined) return { offset: this.#base + i, expected }
     }
+    this.facts.endPiece(bytes)
     this.#base += length
     return undefined
   }
@@ -87,7 +92,7 @@ export class JsonScanner {
         if (byte === RBRACE && this.#state === KEY_OR_END) return this.#close()
         if (byte !== QUOTE) return this.#state === KEY ? 'a key in double quotes' : "a key in double quotes or '}'"
         this.#inKey = true
-        if (this.#depth === 1) this.facts.beginKey()
+        if (this.#depth === 1) this.facts.beginKey(at + 1 - this.#base)
         this.#state = STRING
         return undefined
       case AFTER_KEY:
@@ -100,16 +105,13 @@ export class JsonScanner {
       case STRING:
         if (byte === QUOTE) return this.#endString(at + 1)
         if (byte !== BACKSLASH) return 'an escape such as \\n instead of a bare control character'
-        this.facts.keepByte(byte)
         this.#state = ESCAPE
         return undefined
       case ESCAPE:
-        this.facts.keepByte(byte)
         this.#hexLeft = 4
         this.#state = byte === 0x75 ? HEX : STRING
         return byte === 0x75 || SIMPLE_ESCAPE[byte] === 1 ? undefined : 'one of " \\ / b f n r t u after a backslash'
       case HEX:
-        this.facts.keepByte(byte)
         if (--this.#hexLeft === 0) this.#state = STRING
         return isHex(byte) ? undefined : 'four hexadecimal digits after \\u'
       case WORD:
@@ -127,11 +129,13 @@ export class JsonScanner {
     this.#valueAt = at
     if (byte === QUOTE) {
       this.#inKey = false
-      if (this.#depth === 1) this.facts.beginString(at)
+      if (this.#depth === 0) this.facts.rootAt = at
+      else if (this.#depth === 1) this.facts.beginString(at, at + 1 - this.#base)
       this.#state = STRING
       return undefined
     }
-    if (this.#depth === 1) this.facts.beginOther(at)
+    if (this.#depth === 0) this.facts.rootAt = at
+    else if (this.#depth === 1) this.facts.beginOther(at)
     const word = literalOf(byte)
     if (byte === LBRACE || byte === LBRACKET) {
       if (this.#depth === MAX_DEPTH) return `at most ${MAX_DEPTH} levels of nesting`
@@ -152,8 +156,9 @@ export class JsonScanner {
   #endString(end: number): string | undefined {
     this.#state = this.#inKey ? AFTER_KEY : AFTER
     if (this.#depth !== 1) return undefined
-    if (!this.#inKey) return this.facts.endString(end)
-    this.facts.endKey()
+    const to = end - 1 - this.#base
+    if (!this.#inKey) return this.facts.endString(this.#piece, to, end)
+    this.facts.endKey(this.#piece, to)
     return undefined
   }
 

@@ -1,0 +1,36 @@
+import type { Hal0Error } from '../kernel/errors.ts'
+import { retryAfterSeconds, SECOND_MS } from '../kernel/units.ts'
+import { errorBody } from './error-body.ts'
+
+/** An HTTP answer that is an error, ready to be written. */
+export interface ErrorAnswer {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Where the answer differs from what the registry says of the code. */
+export interface ErrorAnswerAs {
+  readonly status?: number
+  readonly type?: string
+}
+
+/**
+ * How does an error go out over HTTP? The one body, `Retry-After` (whole seconds ≥ 1) where it cures itself, the request id for the
+ * log. Every room answers with it. Source: SPEC 16, 20.
+ */
+export function errorAnswer(error: Hal0Error, requestId: string, as: ErrorAnswerAs = {}): ErrorAnswer {
+  const { status = error.status, ...extras } = as
+  const { retryAfterS } = error
+  return {
+    status,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'x-request-id': requestId,
+      ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterSeconds(retryAfterS * SECOND_MS)) }),
+    },
+    body: JSON.stringify(errorBody(error, { requestId, ...extras })),
+  }
+}

@@ -1,0 +1,40 @@
+import { type ErrorCode, errorRegistry } from '../../kernel/error-registry.ts'
+import { Hal0Error, type RetryableCode } from '../../kernel/errors.ts'
+
+/** What of an error a client of /v1 gets to see. */
+export interface PublicError {
+  readonly error: Hal0Error
+  readonly status: number
+}
+
+const UNAVAILABLE = 503
+
+/**
+ * How does a client of /v1 hear that a slot cannot be had? What cures itself, what needs someone (`slot.not_ready`), and an engine that
+ * failed (`slot.spawn_failed`, `slot.health_failed`) is told as it is, without folders of this machine. Everything else is a mistake of
+ * the operator in files, models or ports, not one of whoever asks: 503 without Retry-After and without its text, under its code.
+ * The whole text is in the slot's row under /api and in the log. Source: SPEC 2, 20.
+ */
+export function publicSlotError(error: Hal0Error, slot: string): PublicError {
+  const { code, status } = error
+  if (!isFinal(code) || code === 'slot.not_ready' || code === 'internal') return { error, status }
+  if (code === 'slot.spawn_failed' || code === 'slot.health_failed') {
+    const details = Object.entries(error.details ?? {}).map(([key, value]) => [key, withoutFolder(value)])
+    const bare = { details: Object.fromEntries(details) as Record<string, unknown>, cause: error }
+    return { error: Hal0Error.of(code, withoutFolder(error.message), bare), status }
+  }
+  const message = `Slot "${slot}" cannot be loaded (${code}): whoever runs hal0 has to correct its settings`
+  const remedy = `\`hal0 slot show ${slot}\` and the daemon's log say what is wrong.`
+  return { error: Hal0Error.of(code, message, { details: { slot, remedy }, cause: error }), status: UNAVAILABLE }
+}
+
+function isFinal(code: ErrorCode): code is Exclude<ErrorCode, RetryableCode> {
+  return errorRegistry[code].retry === 'never'
+}
+
+const FOLDERS = /(^|[^\w/:.~-])~?(?:\/[^\s/'"`<>|(),;:]+)*\/([^\s/'"`<>|(),;:]*)/g
+
+/** Absolute paths in a text shrink to their last part. Addresses (`http://…`) are no paths. */
+function withoutFolder<T>(value: T): T | string {
+  return typeof value === 'string' ? value.replace(FOLDERS, '$1$2') : value
+}

@@ -1,0 +1,115 @@
+import { Hal0Error } from '../../kernel/errors.ts'
+
+/** An answer of an engine that is no success, read as far as it goes. */
+export interface EngineErrorAnswer {
+  readonly slot: string
+  /** Anything but 2xx. */
+  readonly status: number
+  /** The header as it came. */
+  readonly retryAfter: unknown
+  readonly body: string
+}
+
+/** What the client is told instead. */
+export interface WrappedError {
+  readonly error: Hal0Error
+  readonly status: number
+  /** The engine's own word for the kind of error. */
+  readonly type?: string
+}
+
+const MAX_MESSAGE_CHARS = 2_000
+const MAX_TYPE_CHARS = 100
+/** Longest body of an error that is passed on as text, where it is no JSON. */
+const MAX_TEXT_CHARS = 500
+
+/**
+ * How does a client hear of an engine's error? In the one error body, in the engine's words, under the engine's status where that says
+ * the truth about the client's request: 401 and 403 speak of hal0's key, redirections and odd numbers of nothing a client could act on:
+ * 502. Source: SPEC 16 "Error body everywhere", 20.
+ */
+export function wrapEngineError(answer: EngineErrorAnswer): WrappedError {
+  const { slot, status, retryAfter } = answer
+  const said = understand(answer.body)
+  const details = { slot, status, engine: said.original }
+  const message = said.message ?? `The engine of slot "${slot}" answered with status ${status}`
+  const type = said.type === undefined ? {} : { type: said.type }
+  const param = said.param === undefined ? {} : { param: said.param }
+
+  if (status === 401 || status === 403) {
+    const refused = `The engine of slot "${slot}" refused hal0's own key (status ${status}); the key of this request has nothing to do with it`
+    return withOwnStatus(Hal0Error.of('dispatch.upstream_unavailable', refused, { details }))
+  }
+  if (status === 429) {
+    const error = Hal0Error.of('dispatch.queue_full', message, { retryAfterS: secondsOf(retryAfter), details })
+    return { error, status, ...type }
+  }
+  if (status >= 400 && status < 500) {
+    return { error: Hal0Error.of('request.invalid', message, { ...param, details }), status, ...type }
+  }
+  if (status === 503 && /loading model/i.test(message)) {
+    const error = Hal0Error.of('slot.loading', message, { retryAfterS: secondsOf(retryAfter), details })
+    return { error, status, ...type }
+  }
+  if (status >= 500 && status < 600) {
+    return { error: Hal0Error.of('dispatch.upstream_unavailable', message, { details }), status, ...type }
+  }
+  const odd = `The engine of slot "${slot}" answered with status ${status}, which is no answer to this request`
+  return withOwnStatus(Hal0Error.of('dispatch.upstream_unavailable', odd, { details }))
+}
+
+function withOwnStatus(error: Hal0Error): WrappedError {
+  return { error, status: error.status }
+}
+
+interface Said {
+  readonly message?: string
+  readonly type?: string
+  readonly param?: string
+  /** The engine's error object; a text where it is none. */
+  readonly original: unknown
+}
+
+/** OpenAI's shape, FastAPI's `detail`, a bare `message`, or a text. */
+function understand(body: string): Said {
+  const parsed = parse(body)
+  if (!isRecord(parsed)) {
+    const text = shortened(body.trim(), MAX_TEXT_CHARS)
+    return { original: text, ...(text === '' ? {} : { message: text }) }
+  }
+  const inner = parsed['error']
+  const source = isRecord(inner) ? inner : parsed
+  const message = [source['message'], inner, parsed['detail']].find(isText)
+  const { type, param } = source
+  return {
+    original: source,
+    ...(message === undefined ? {} : { message: shortened(message, MAX_MESSAGE_CHARS) }),
+    ...(isText(type) ? { type: shortened(type, MAX_TYPE_CHARS) } : {}),
+    ...(isText(param) ? { param: shortened(param, MAX_TYPE_CHARS) } : {}),
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function shortened(text: string, limit: number): string {
+  return text.length > limit ? `${text.slice(0, limit)}…` : text
+}
+
+/** Whole seconds ≥ 1; a date, or nothing that can be read, is 1. */
+function secondsOf(header: unknown): number {
+  return typeof header === 'string' && /^\d{1,6}$/.test(header.trim()) ? Math.max(1, Number(header)) : 1
+}

@@ -1,0 +1,108 @@
+import { connect } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createOpenGuard } from '../../src/access/guard.ts'
+import { createFrontDoor, listen } from '../../src/front-door.ts'
+import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
+import { defaultGatewaySettings } from '../../src/gateway/settings.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import type { Log } from '../../src/kernel/log.ts'
+import { createStubSlots } from '../support/stub-slots.ts'
+
+const lines: unknown[] = []
+let port = 0
+let gateway: Gateway
+let stop = async (): Promise<void> => {}
+
+beforeEach(async () => {
+  lines.length = 0
+  const write = (facts: object, message: string): void => void lines.push({ ...facts, message })
+  const log: Log = { debug: write, info: write, warn: write, error: write, child: () => log }
+  gateway = createGateway({
+    slots: createStubSlots({}),
+    guard: createOpenGuard({ allowedHosts: () => [] }),
+    settings: defaultGatewaySettings,
+    log,
+    clock: systemClock,
+    bus: { publish: () => {} },
+  })
+  const server = createFrontDoor({ gateway, api: (_request, response) => void response.end('api'), log })
+  const { url } = await listen(server, '127.0.0.1', 0)
+  port = Number(new URL(url).port)
+  stop = async () => {
+    server.close()
+    await gateway.close()
+    server.closeAllConnections()
+  }
+})
+afterEach(() => stop())
+
+/** Sends bytes as they are and reads until the server closes, or `part` has come. */
+async function raw(text: string, part?: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(text)
+  let seen = ''
+  for await (const piece of socket) {
+    seen += String(piece)
+    if (part !== undefined && seen.includes(part)) break
+  }
+  socket.destroy()
+  return seen
+}
+
+function bodyOf(answer: string): { error: { code: string; message: string; details: Record<string, unknown> } } {
+  return JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as ReturnType<typeof bodyOf>
+}
+
+describe('what the HTTP parser refuses is answered in the one error body, and the connection ends', () => {
+  it.each([
+    ['no HTTP', 'hello?api_key=SECRET\r\n\r\n', 400],
+    ['a bad header', 'GET /v1/models HTTP/1.1\r\nHost: x\r\nbad header: SECRET\r\n\r\n', 400],
+    ['too many headers', `GET /v1/models HTTP/1.1\r\nHost: x\r\nx: ${'SECRET'.repeat(5000)}\r\n\r\n`, 431],
+    ['two lengths', 'POST /v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
+    ['an unknown coding', 'POST /v1/x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n', 400],
+    [
+      'a bad chunk',
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      400,
+    ],
+    ['an expectation', 'POST /v1/x HTTP/1.1\r\nHost: x\r\nExpect: SECRET\r\nContent-Length: 1\r\n\r\n', 417],
+  ])('%s', async (_name, text, status) => {
+    const answer = await raw(text)
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*connection: close`, 'i'))
+    const { error } = bodyOf(answer)
+    expect(error.code).toBe('request.invalid')
+    expect(JSON.stringify(lines)).toContain(String(error.details['request_id']))
+    expect(answer + JSON.stringify(lines)).not.toContain('SECRET')
+  })
+
+  it('does not write into an answer that has begun', async () => {
+    const good = 'GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n'
+    const answer = await raw(`${good}nonsense\r\n\r\n`)
+    const heads = answer.match(/HTTP\/1\.1 \d+/g) ?? []
+    // The first request is answered whole, if it is; what follows is an answer of its own or nothing.
+    if (heads[0] === 'HTTP/1.1 200') expect(answer).toContain('{"object":"list","data":[]}')
+    expect(heads.length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('secrets of a refused request stay out of answer and log', () => {
+  it.each([
+    ['a query in the target', 'GET http://evil.test/v1/models?api_key=SECRET HTTP/1.1\r\nHost: localhost\r\n'],
+    ['a query on a path', 'GET /v1/models?api_key=SECRET HTTP/1.1\r\nHost: evil.test\r\n'],
+    ['user info in Host', 'GET /v1/models HTTP/1.1\r\nHost: user:SECRET@localhost\r\n'],
+    ['user info in Origin', 'GET /v1/models HTTP/1.1\r\nHost: localhost\r\nOrigin: http://user:SECRET@localhost\r\n'],
+    ['a query in Origin', 'GET /v1/models HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.test/?t=SECRET\r\n'],
+  ])('%s', async (_name, head) => {
+    const answer = await raw(`${head}Connection: close\r\n\r\n`)
+    expect(answer + JSON.stringify(lines)).not.toContain('SECRET')
+    if (head.startsWith('GET /'))
+      expect(answer).toMatch(/^HTTP\/1.1 401 [^]*x-request-id[^]*access-control-allow-origin/i)
+  })
+})
+
+it('sends /v1 and /upstream to the gateway and all else to the API', async () => {
+  const get = (path: string) => raw(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+  expect(await get('/v1/models')).toContain('"object":"list"')
+  expect(await get('/upstream/a/x')).toContain('dispatch.route_unsupported')
+  for (const path of ['/api/health', '/', '/v1x', '//v1/models']) expect(await get(path)).toMatch(/api$/)
+})
