@@ -24,7 +24,7 @@ import { createRunnerRegistry } from './runners/build-registry.ts'
 import { LLAMA_SERVER_KEYS } from './runners/llama-server-keys.ts'
 import { DEFAULT_LOG_LIMITS } from './runtimes/process/log-file.ts'
 import { LogRotator } from './runtimes/process/log-rotator.ts'
-import { isSameProcess, ownProcess } from './runtimes/process/proc.ts'
+import { ownProcess } from './runtimes/process/proc.ts'
 import { createProcessRuntime } from './runtimes/process/process-runtime.ts'
 import { createSlotEffects } from './slots/effects.ts'
 import { createPortPool } from './slots/port-pool.ts'
@@ -73,7 +73,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<Daemon> {
   const clock = systemClock
   await prepareHome(home, { writesEtc: false })
-  const lock = await lockHome(home, isSameProcess)
+  const lock = await lockHome(home)
   undo.push(() => lock.release())
   const settings = await readDaemonSettings(home)
   const host = wish.host ?? settings.server.host
@@ -84,7 +84,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   undo.push(() => daemonLog.close())
   const bus = createEventBus({ clock, log })
   const runtime = createProcessRuntime({ homeId: await openHomeId(home), clock, log })
-  await reapSurvivors(runtime, clock, bus, log)
+  await reapSurvivors(home, { runtime, clock, bus, log })
 
   const runners = createRunnerRegistry(runnerSettings(settings))
   const ports = createPortPool(settings.slots.port_range)

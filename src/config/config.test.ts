@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -84,6 +86,19 @@ describe('hal0.toml', () => {
   ])('refuses %s', async (_name, text, part) => {
     await writeFile(daemonSettingsPath(home), `${text}\n`)
     expect((await failure(readDaemonSettings(home))).message).toContain(part)
+  })
+})
+
+describe('a settings file that is none', () => {
+  it.each([
+    ['a pipe', (path: string) => void spawnSync('mkfifo', [path]), 'expected a regular file'],
+    ['a folder', (path: string) => mkdirSync(path), 'expected a regular file'],
+    ['too large', (path: string) => writeFileSync(path, '#'.repeat(2 ** 20 + 1)), 'at most 1048576 bytes'],
+  ])('%s is refused at once', async (_name, make, part) => {
+    make(daemonSettingsPath(home))
+    expect((await failure(readDaemonSettings(home))).message).toContain(part)
+    make(slotFilePath(home, 'a'))
+    expect((await failure(readSlotFile(home, 'a'))).message).toContain(part)
   })
 })
 

@@ -1,9 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { deviceSchema, SLOT_NAME_PATTERN } from '../contract/slot-row.ts'
 import type { Home } from '../files/home.ts'
-import { errnoOf, Hal0Error, isNotFound, messageOf } from '../kernel/errors.ts'
+import { errnoOf, Hal0Error, messageOf } from '../kernel/errors.ts'
+import { readConfigText } from './config-text.ts'
 import { configError } from './mistake.ts'
 import { parseToml } from './toml-file.ts'
 
@@ -66,14 +67,10 @@ export async function listSlotFiles(
  */
 export async function readSlotFile(home: Home, name: string): Promise<SlotConfig | undefined> {
   const path = slotFilePath(home, name)
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (cause) {
-    if (isNotFound(cause)) return undefined
-    throw configError([{ file: path, keyPath: '', expected: `a readable file (${messageOf(cause)})` }])
-  }
-  return guardSlotWrite(path, name, text)
+  const text = await readConfigText(path)
+  if (text === 'absent') return undefined
+  if (!text.ok) throw configError([text.error])
+  return guardSlotWrite(path, name, text.value)
 }
 
 /**

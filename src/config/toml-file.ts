@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
-import { isNotFound, messageOf } from '../kernel/errors.ts'
+import { messageOf } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { readConfigText } from './config-text.ts'
 import type { ConfigMistake } from './mistake.ts'
 import { selectNearestKey } from './rules/nearest-key.ts'
 
@@ -13,14 +13,9 @@ export async function readTomlFile<Schema extends z.ZodType>(
   path: string,
   schema: Schema,
 ): Promise<ReadOutcome<z.output<Schema>>> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (cause) {
-    if (isNotFound(cause)) return 'absent'
-    return err([{ file: path, keyPath: '', expected: `a readable file (${messageOf(cause)})` }])
-  }
-  return parseToml(path, text, schema)
+  const text = await readConfigText(path)
+  if (text === 'absent') return 'absent'
+  return text.ok ? parseToml(path, text.value, schema) : err([text.error])
 }
 
 /** As `readTomlFile`, on text that is already there. */

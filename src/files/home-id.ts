@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
-import { realpath } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import type { Home } from './home.ts'
 import { makeFolder } from './make-folder.ts'
 
-/** Makes the home's state folder and answers what tells this home from every other on the machine, whatever path it was reached by: 32 hex digits. */
+/**
+ * Makes the home's state folder and answers what tells this home from every other on the machine: 32 hex digits. By the folder itself
+ * (device and inode), not by its path: it stays when the home is moved or reached through a link or a mount, and a copy is another home.
+ */
 export async function openHomeId(home: Home): Promise<string> {
   await makeFolder(home.varLib)
-  return createHash('sha256')
-    .update(await realpath(home.varLib))
-    .digest('hex')
-    .slice(0, 32)
+  const { dev, ino } = await stat(home.varLib, { bigint: true })
+  return createHash('sha256').update(`${dev}:${ino}`).digest('hex').slice(0, 32)
 }

@@ -40,13 +40,18 @@ export function findHome(
   return homeAt(join(homedir(), '.hal0'))
 }
 
+/** One folder per slot that ever ran. */
+export function slotStatesFolder(home: Home): string {
+  return join(home.varLib, 'slots')
+}
+
 export function slotStatePath(home: Home, slot: string): string {
-  return join(home.varLib, 'slots', slot, 'state.json')
+  return join(slotStatesFolder(home), slot, 'state.json')
 }
 
 /** 0600, beside the state. Source: SPEC 5 "Engine key". */
 export function engineKeyPath(home: Home, slot: string): string {
-  return join(home.varLib, 'slots', slot, 'engine-key')
+  return join(slotStatesFolder(home), slot, 'engine-key')
 }
 
 export function slotLogPath(home: Home, slot: string): string {

@@ -1,6 +1,8 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
-import { createClientStallGuard } from './client-stall.ts'
+import { createClientStallGuard, takenBytesOf } from './client-stall.ts'
 
 function watched(limitMs = 800) {
   const clock = new ManualClock()
@@ -66,4 +68,33 @@ it('has no limit when the limit is 0', () => {
   const t = watched(0)
   t.guard.watch()
   expect(t.clock.pendingTimers).toBe(0)
+})
+
+it('sees a client take a part of one large write', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  try {
+    client.pause()
+    let isWritten = false
+    socket.write(Buffer.alloc(64 * 1024 * 1024), () => {
+      isWritten = true
+    })
+    const before = takenBytesOf(socket)
+    expect(before).toBeLessThan(64 * 1024 * 1024)
+    let readBytes = 0
+    client.on('data', (piece: Buffer) => {
+      readBytes += piece.length
+      // More than the kernel holds, less than all.
+      if (readBytes > 16 * 1024 * 1024) client.pause()
+    })
+    client.resume()
+    await expect.poll(() => takenBytesOf(socket)).toBeGreaterThan(before)
+    expect(isWritten).toBe(false)
+  } finally {
+    client.destroy()
+    socket.destroy()
+    server.close()
+  }
 })

@@ -33,6 +33,10 @@ export class EngineConnection {
   #socket: Socket | undefined
   #bytesBefore = 0
   #sentAtMs = 0
+  /** Counts the requests, so that news of an earlier one is not taken for this one's. */
+  #nth = 0
+  /** The event loop has looked at its connections since the request was written: an end that was there already would be known. */
+  #hasLooked = true
   /** Monotonic time at which it was given back. */
   idleSinceMs = 0
 
@@ -59,6 +63,15 @@ export class EngineConnection {
   markSent(nowMs: number): void {
     this.#bytesBefore = this.#socket?.bytesRead ?? 0
     this.#sentAtMs = nowMs
+    if (this.#bytesBefore === 0) return
+    const nth = ++this.#nth
+    this.#hasLooked = false
+    // The first turn of the loop may be half over; at the end of the second one every connection has been looked at.
+    setImmediate(() =>
+      setImmediate(() => {
+        if (nth === this.#nth) this.#hasLooked = true
+      }),
+    )
   }
 
   /** It has served before, and nothing has come since the request was written. */
@@ -76,7 +89,9 @@ export class EngineConnection {
     if (!this.isSilentReuse) return false
     const sinceMs = nowMs - this.#sentAtMs
     if (isReset(error)) return sinceMs < RESET_WINDOW_MS
-    return 'code' in error && error.code === 'UND_ERR_SOCKET' && sinceMs < FIN_WINDOW_MS
+    // However long we ourselves were kept from looking, an end found at the first look was there early.
+    const isSoon = sinceMs < (this.#hasLooked ? FIN_WINDOW_MS : RESET_WINDOW_MS)
+    return 'code' in error && error.code === 'UND_ERR_SOCKET' && isSoon
   }
 
   /** Resolves when the connection is gone. */

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { errorBody } from '../contract/error-body.ts'
 import type { CancelTimer, Clock } from '../kernel/clock.ts'
-import { Hal0Error, toHal0Error } from '../kernel/errors.ts'
+import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import type { Lease } from '../slots/slots.ts'
 import { noteFailure, sendError } from './answer.ts'

@@ -41,11 +41,21 @@ export interface Survivor {
   readonly process: EngineProcess
 }
 
+/** What a slot's record says of the engine that ran when it was written. */
+export interface RecordedProcess {
+  readonly slot: string
+  readonly attemptId: string
+  readonly ref: ProcessRef
+}
+
 /** How a slot's process is run. Source: SPEC 10; contract suite: test/contract/runtime.ts. */
 export interface Runtime {
   readonly kind: 'process' | 'quadlet'
   /** Errors: `slot.spawn_failed` (no such program, not executable, log folder not writable…), naming program and reason. */
   start(plan: LaunchPlan, options: StartOptions): Promise<EngineProcess>
-  /** Every engine of this home that is alive and was not started by this object. */
-  findSurvivors(): Promise<readonly Survivor[]>
+  /**
+   * Every engine of this home that is alive and was not started by this object. `recorded`: engines that would not be recognised
+   * otherwise, because they cleared their environment.
+   */
+  findSurvivors(recorded: readonly RecordedProcess[]): Promise<readonly Survivor[]>
 }

@@ -1,5 +1,7 @@
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { SlotFailure } from '../contract/slot-state.ts'
+import type { Hal0Error } from '../kernel/errors.ts'
+import type { Result } from '../kernel/result.ts'
 import type { ExitFacts } from '../runtimes/runtime.ts'
 import type { Deferred } from './deferred.ts'
 import type { Waiter } from './lease-book.ts'
@@ -28,6 +30,15 @@ export type WishMessage =
   | { readonly type: 'restart'; readonly drainMs: number; readonly answer: Deferred<SlotRow> }
   | { readonly type: 'close'; readonly drainMs: number; readonly keepEngine: boolean; readonly answer: Deferred<void> }
   | { readonly type: 'drain_elapsed' }
+  | (LaunchCompared & { readonly unloads: number })
+
+/** The files have been read for a load or restart of what is up: what would a start be now, compared with what runs? */
+export interface LaunchCompared {
+  readonly type: 'launch_compared'
+  readonly attemptId: string
+  readonly wish: WishOf<'load'> | WishOf<'restart'>
+  readonly found: Result<'same' | 'changed', Hal0Error>
+}
 
 export type WishOf<Type extends WishMessage['type']> = Extract<WishMessage, { type: Type }>
 

@@ -1,36 +1,33 @@
 import type { SlotConfig } from '../config/slot-file.ts'
+import { DEFAULT_DRAIN_S } from '../contract/limits.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
-import type { ActorMessage, WishOf } from './actor-messages.ts'
+import { SECOND_MS } from '../kernel/units.ts'
+import type { ActorMessage, LaunchCompared, WishOf } from './actor-messages.ts'
+import { compareLaunch } from './compare-launch.ts'
 import { Audience, type Deferred } from './deferred.ts'
 import { DrainDeadline } from './drain-deadline.ts'
 import { EngineLife } from './engine-life.ts'
-import { LeaseBook, type Waiter } from './lease-book.ts'
+import { LeaseBook } from './lease-book.ts'
 import type { ActorDeps, LifeListener } from './life-ports.ts'
 import { Mailbox } from './mailbox.ts'
-import type { Try } from './phase.ts'
-import {
-  engineDiedError,
-  loadingError,
-  noModelServedError,
-  queueFullError,
-  terminateTimeoutError,
-  unloadingError,
-} from './slot-failures.ts'
+import type { PhaseOf, Try } from './phase.ts'
+import { engineDiedError, terminateTimeoutError, unloadingError } from './slot-failures.ts'
 import { buildRow } from './slot-row.ts'
-import { endpointOf } from './started-engine.ts'
 import type { StateBoard } from './state-board.ts'
+import { WaitingRoom } from './waiting-room.ts'
 
 /**
  * One slot: the only writer of its state. Every wish and every observation is a message; messages are handled one at a time,
  * to the end, without waiting. Work that takes time runs outside and comes back as a message with its attempt's id.
- * The actor keeps leases, queue and wishes; the process itself is `EngineLife`. Source: SPEC 4, DESIGN "One writer".
+ * The actor keeps wishes and leases; the process itself is `EngineLife`, who waits is in the `WaitingRoom`. Source: SPEC 4, DESIGN "One writer".
  */
 export class SlotActor {
   readonly #name: string
   readonly #deps: ActorDeps
   readonly #board: StateBoard
   readonly #life: EngineLife
+  readonly #waitingRoom: WaitingRoom
   readonly #book = new LeaseBook((lease) => this.post({ type: 'release', lease }))
   readonly #loadAudience = new Audience<SlotRow>()
   readonly #stopAudience = new Audience<SlotRow>()
@@ -44,6 +41,8 @@ export class SlotActor {
   /** The load that begins as soon as the process is gone; the only place that says so. */
   #next: Try | undefined
   #closing: { readonly keepEngine: boolean } | undefined
+  /** Counts them: a load or restart whose files were still being read is overtaken by an unload. */
+  #unloads = 0
   #lastUsedMs: number | undefined
 
   constructor(name: string, config: SlotConfig | undefined, board: StateBoard, deps: ActorDeps) {
@@ -52,6 +51,8 @@ export class SlotActor {
     this.#board = board
     this.#drain = new DrainDeadline(deps.clock, () => this.post({ type: 'drain_elapsed' }))
     this.#life = new EngineLife({ name, config, board }, deps, this.#listener(), (message) => this.post(message))
+    const parts = { name, board, life: this.#life, book: this.#book, drain: this.#drain }
+    this.#waitingRoom = new WaitingRoom(parts, deps, (waiter) => this.post({ type: 'wait_elapsed', waiter }))
   }
 
   row(): SlotRow {
@@ -78,22 +79,25 @@ export class SlotActor {
   #handle(message: ActorMessage): void {
     switch (message.type) {
       case 'acquire':
-        return this.#acquire(message.waiter)
+        if (this.#closing !== undefined) return message.waiter.reject(this.#closingError())
+        return this.#waitingRoom.admit(message.waiter)
       case 'withdraw':
         if (this.#book.withdraw(message.waiter)) message.waiter.reject(message.reason)
         return
       case 'wait_elapsed':
-        return this.#waitElapsed(message.waiter)
+        return this.#waitingRoom.elapsed(message.waiter)
       case 'release':
         return this.#release(message)
       case 'load':
-        return this.#load(message.answer)
+        return this.#load(message)
       case 'unload':
         return this.#unload(message)
       case 'restart':
         return this.#restart(message)
       case 'close':
         return this.#close(message)
+      case 'launch_compared':
+        return this.#launchCompared(message)
       case 'drain_elapsed':
         return this.#cutAndStop()
       default:
@@ -101,74 +105,57 @@ export class SlotActor {
     }
   }
 
-  #acquire(waiter: Waiter): void {
-    const { phase } = this.#life
-    if (this.#closing !== undefined) return waiter.reject(this.#closingError())
-    if (phase.kind === 'up' && !phase.hasModel) {
-      return waiter.reject(noModelServedError(this.#name, this.#board.record.model_id))
-    }
-    const { queueLimit } = this.#deps.settings
-    this.#book.enqueue(waiter)
-    this.#serveWaiters()
-    // Only what still waits counts: a limit must not refuse a request that has a place.
-    if (this.#book.queued > queueLimit && this.#book.withdraw(waiter)) {
-      waiter.reject(queueFullError(this.#name, queueLimit))
-    }
-  }
-
-  /** Gives every waiter what the moment allows: a place, a load, or a bound on its wait. */
-  #serveWaiters(): void {
-    const { phase } = this.#life
-    if (phase.kind === 'up' && !this.#drain.isOn) {
-      if (!phase.hasModel) return
-      const granted = this.#book.grant({
-        slot: this.#name,
-        attemptId: phase.attempt.id,
-        endpoint: endpointOf(phase.engine),
-        parallel: phase.parallel,
-      })
-      if (granted > 0 && this.#board.state !== 'serving') this.#board.apply('first_lease_taken')
-      return
-    }
-    if (phase.kind === 'down' && this.#book.queued > 0) this.#life.begin(1)
-    for (const waiter of this.#book.waiters()) {
-      waiter.stopTimer ??= this.#deps.clock.setTimer(waiter.waitMs, () => this.post({ type: 'wait_elapsed', waiter }))
-    }
-  }
-
-  #waitElapsed(waiter: Waiter): void {
-    waiter.stopTimer = undefined
-    const { phase } = this.#life
-    // Loaded meanwhile: from now on it waits for a place, which is not bounded by the wait for a load.
-    if (phase.kind === 'up' && !this.#drain.isOn) return
-    if (!this.#book.withdraw(waiter)) return
-    const { state, message } = this.#board.record
-    waiter.reject(
-      phase.kind === 'loading'
-        ? loadingError(this.#name, state, message, this.#life.remainingLoadMs)
-        : unloadingError(this.#name, state === 'error' ? 'clears up after a crash' : 'is being unloaded'),
-    )
-  }
-
   #release({ lease }: WishOf<'release'>): void {
     if (!this.#book.close(lease)) return
     this.#lastUsedMs = this.#deps.clock.nowMs()
-    this.#serveWaiters()
+    this.#waitingRoom.serve()
     if (this.#book.inFlight > 0) return
     this.#board.apply('last_lease_ended')
     if (this.#drain.isOn) this.#stopNow()
   }
 
-  #load(answer: Deferred<SlotRow>): void {
-    if (this.#closing !== undefined) return answer.reject(this.#closingError())
+  #load(wish: WishOf<'load'>): void {
+    if (this.#closing !== undefined) return wish.answer.reject(this.#closingError())
     const { phase } = this.#life
-    if (phase.kind === 'up' && phase.hasModel && !this.#drain.isOn) return answer.resolve(this.row())
-    this.#loadAudience.join(answer)
+    if (phase.kind === 'up' && phase.hasModel && !this.#drain.isOn) return this.#compare(phase, wish)
+    this.#loadAudience.join(wish.answer)
     if (phase.kind === 'down') return this.#life.begin(1)
     if (phase.kind === 'loading') return
     this.#next = 1
     // Up without a model: only a fresh start can change that.
     if (phase.kind === 'up' && !this.#drain.isOn) this.#end(0)
+    this.#boundStopWaits()
+  }
+
+  #restart(wish: WishOf<'restart'>): void {
+    const { phase } = this.#life
+    if (this.#closing !== undefined || phase.kind === 'down') return this.#load({ type: 'load', answer: wish.answer })
+    if (phase.kind === 'up' && !this.#drain.isOn) return this.#compare(phase, wish)
+    this.#reload(wish.answer, wish.drainMs)
+  }
+
+  #compare(phase: PhaseOf<'up'>, wish: LaunchCompared['wish']): void {
+    const unloads = this.#unloads
+    void compareLaunch(this.#deps.effects, phase, wish).then((compared) => this.post({ ...compared, unloads }))
+  }
+
+  #launchCompared({ attemptId, wish, found, unloads }: WishOf<'launch_compared'>): void {
+    const { phase } = this.#life
+    if (unloads !== this.#unloads) return wish.answer.reject(this.#unloadedError())
+    const isStale =
+      phase.kind !== 'up' || phase.attempt.id !== attemptId || this.#drain.isOn || this.#closing !== undefined
+    if (isStale) return this.#handle(wish)
+    if (!found.ok) return wish.answer.reject(found.error)
+    if (wish.type === 'restart') return this.#reload(wish.answer, wish.drainMs)
+    if (found.value === 'same') return wish.answer.resolve(this.row())
+    this.#reload(wish.answer, DEFAULT_DRAIN_S * SECOND_MS)
+  }
+
+  /** Ends what there is, then loads. */
+  #reload(answer: Deferred<SlotRow>, drainMs: number): void {
+    this.#loadAudience.join(answer)
+    this.#next = 1
+    this.#end(drainMs)
     this.#boundStopWaits()
   }
 
@@ -181,17 +168,10 @@ export class SlotActor {
     this.#stopAudience.join(answer)
     // The last wish counts: a load that runs or was to follow is not wanted any more, also not by those who wait for it.
     this.#next = undefined
-    const reason = unloadingError(this.#name, 'was unloaded before it was ready')
+    this.#unloads++
+    const reason = this.#unloadedError()
     this.#loadAudience.reject(reason)
     if (phase.kind === 'loading') this.#book.rejectAll(reason)
-    this.#end(drainMs)
-    this.#boundStopWaits()
-  }
-
-  #restart({ drainMs, answer }: WishOf<'restart'>): void {
-    if (this.#closing !== undefined || this.#life.phase.kind === 'down') return this.#load(answer)
-    this.#loadAudience.join(answer)
-    this.#next = 1
     this.#end(drainMs)
     this.#boundStopWaits()
   }
@@ -216,7 +196,7 @@ export class SlotActor {
     if (drainMs <= 0) return this.#cutAndStop()
     this.#drain.set(drainMs)
     this.#board.refresh({ message: `stopping when ${this.#book.inFlight} requests in flight have ended` })
-    this.#serveWaiters()
+    this.#waitingRoom.serve()
   }
 
   #cutAndStop(): void {
@@ -253,6 +233,10 @@ export class SlotActor {
     this.#closeAudience.resolve()
   }
 
+  #unloadedError(): Hal0Error {
+    return unloadingError(this.#name, 'was unloaded before it was ready')
+  }
+
   #closingError(): Hal0Error {
     return unloadingError(this.#name, 'stops with the daemon')
   }
@@ -262,7 +246,7 @@ export class SlotActor {
     return {
       onReady: () => {
         this.#loadAudience.resolve(this.row())
-        this.#serveWaiters()
+        this.#waitingRoom.serve()
       },
       onLoadFailed: (error) => {
         // A load that was asked for while this one failed has joined it.
@@ -276,7 +260,7 @@ export class SlotActor {
       },
       onEngineGone: (attemptId) => {
         this.#deps.onEngineGone(attemptId)
-        this.#serveWaiters()
+        this.#waitingRoom.serve()
         this.#boundStopWaits()
       },
       onAgain: (nth) => {
@@ -288,7 +272,7 @@ export class SlotActor {
         if (this.#closing !== undefined) return this.#closed()
         const nth = this.#next
         this.#next = undefined
-        if (nth === undefined) return this.#serveWaiters()
+        if (nth === undefined) return this.#waitingRoom.serve()
         this.#loadAudience.unboundWaits()
         this.#life.begin(nth)
       },

@@ -111,10 +111,12 @@ export class EngineLife {
   handle(message: EngineMessage): void {
     if (message.attemptId !== this.#attemptId()) return
     switch (message.type) {
+      case 'configured':
+        this.#config = message.config
+        return this.#board.refresh({ model_id: message.config.model.default || null })
       case 'planned':
-        this.#config = message.binding.config
         this.#ctx = message.binding.ctx
-        return this.#board.refresh({ model_id: message.binding.modelId, port: message.binding.plan.port })
+        return this.#board.refresh({ port: message.binding.plan.port })
       case 'spawned':
         return this.#spawned(message)
       case 'probed':

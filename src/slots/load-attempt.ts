@@ -1,3 +1,4 @@
+import type { SlotConfig } from '../config/slot-file.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { sleep } from '../kernel/clock.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
@@ -18,6 +19,7 @@ export interface AttemptDeps {
 
 /** Messages of an attempt to its actor; each carries the attempt it belongs to. */
 export type AttemptMessage = { readonly attemptId: string } & (
+  | { readonly type: 'configured'; readonly config: SlotConfig }
   | { readonly type: 'planned'; readonly binding: Binding }
   | { readonly type: 'spawned'; readonly engine: StartedEngine; readonly spawnMs: number }
   | { readonly type: 'probed'; readonly verdict: ProbeVerdict; readonly warmMs: number }
@@ -29,7 +31,10 @@ export interface LoadAttempt {
   readonly id: string
   /** The process, once and if there is one; never rejects. Whoever cancels must stop what comes out of it. */
   readonly spawned: Promise<EngineProcess | undefined>
-  /** No further message is posted; a process that is being spawned still comes out of `spawned`. */
+  /**
+   * No further message is posted. What has not been spawned never will be, and nobody waits for slow files; a process that is
+   * being spawned at this moment still comes out of `spawned`.
+   */
   cancel(): void
 }
 
@@ -42,13 +47,16 @@ export function beginAttempt(
   const { slot, attemptId } = input
   const { effects } = deps
   const abort = new AbortController()
+  let isSpawning = false
   const say = (message: AttemptMessage) => {
     if (!abort.signal.aborted) post(message)
   }
 
   async function spawn(): Promise<StartedEngine | undefined> {
     const begunMs = deps.clock.monotonicMs()
-    const binding = await effects.prepare(slot, input.previousPort)
+    const config = await effects.readConfig(slot)
+    say({ type: 'configured', attemptId, config })
+    const binding = await effects.prepare(config, input.previousPort)
     const engine = await start(binding, begunMs).catch((cause: unknown) => {
       binding.releasePort()
       throw cause
@@ -66,6 +74,7 @@ export function beginAttempt(
     const logPath = effects.logPath(slot)
     if (abort.signal.aborted) return undefined
     const secretEnv = keyEnv === undefined || engineKey === undefined ? {} : { [keyEnv]: engineKey }
+    isSpawning = true
     const process = await deps.runtime.start(binding.plan, { attemptId, secretEnv, logPath })
     const engine: StartedEngine = { attemptId, binding, process, engineKey, logPath }
     say({ type: 'spawned', attemptId, engine, spawnMs: deps.clock.monotonicMs() - begunMs })
@@ -82,7 +91,16 @@ export function beginAttempt(
         say({ type: 'probed', attemptId, verdict, warmMs })
       })
   })
-  return { id: attemptId, spawned: started.then((engine) => engine?.process), cancel: () => abort.abort() }
+  return {
+    id: attemptId,
+    spawned: new Promise((resolve) => {
+      void started.then((engine) => resolve(engine?.process))
+      abort.signal.addEventListener('abort', () => {
+        if (!isSpawning) resolve(undefined)
+      })
+    }),
+    cancel: () => abort.abort(),
+  }
 }
 
 /** Looks until the engine is ready or proves to be someone else's, or until nobody wants to know any more. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { findModelPath } from '../config/models-file.ts'
 import { runnerKeyOf } from '../config/rules/slot-defaults.ts'
 import { readSlotFile, type SlotConfig, slotFilePath } from '../config/slot-file.ts'
@@ -30,42 +31,63 @@ export interface LaunchSources {
 }
 
 /**
- * Reads what this slot is to launch now, and claims a port for it.
- * Errors: `slot.not_found`, `config.invalid`, `slot.llama_env_denied`, `slot.not_ready` (no model bound), `slot.config_error`
- * (unknown runner, damaged header), `model.not_found`, `slot.model_missing`, `slot.port_in_use`, `slot.spawn_failed` (no such program).
+ * What the slot's file says now. Errors: `slot.not_found`, `config.invalid`, `slot.llama_env_denied`.
+ */
+export async function readSlotConfig(home: Home, slot: string): Promise<SlotConfig> {
+  const config = await readSlotFile(home, slot)
+  if (config !== undefined) return config
+  throw Hal0Error.of('slot.not_found', `slot ${slot} has no file any more (${slotFilePath(home, slot)})`)
+}
+
+/**
+ * Everything that a slot with this configuration is to launch now; claims a port for it.
+ * Errors: `slot.not_ready` (no model bound), `slot.config_error` (unknown runner, damaged header), `model.not_found`,
+ * `slot.model_missing`, `slot.port_in_use`, `slot.spawn_failed` (no such program).
  */
 export async function prepareLaunch(
   sources: LaunchSources,
-  slot: string,
+  config: SlotConfig,
   previousPort: number | null,
 ): Promise<Binding> {
-  const config = await readSlotFile(sources.home, slot)
-  if (config === undefined) {
-    throw Hal0Error.of('slot.not_found', `slot ${slot} has no file any more (${slotFilePath(sources.home, slot)})`)
-  }
+  const launch = await planWithoutPort(sources, config)
+  const claim = await sources.ports.claim(config.name, {
+    previous: previousPort,
+    ...(config.port === undefined ? {} : { explicit: config.port }),
+  })
+  return { ...launch, plan: launch.planOn(claim.port), releasePort: claim.release }
+}
+
+/**
+ * Would a start now be another one than `running` was? Then an explicit load restarts the slot. Source: SPEC 4 "Operations", CASES 15.
+ * Errors: as `readSlotConfig` and `prepareLaunch`; what runs is not touched.
+ */
+export async function isLaunchChanged(sources: LaunchSources, running: Binding): Promise<boolean> {
+  const config = await readSlotConfig(sources.home, running.config.name)
+  const launch = await planWithoutPort(sources, config)
+  return !isDeepStrictEqual(launch.planOn(config.port ?? running.plan.port), running.plan)
+}
+
+async function planWithoutPort(sources: LaunchSources, config: SlotConfig) {
   const modelId = config.model.default
-  if (modelId === '') throw noModelBound(slot)
+  if (modelId === '') throw noModelBound(config.name)
   const runner = findRunner(sources.runners, config)
   const modelPath = await findModelPath(sources.home, modelId)
   const facts = await readGgufFacts(modelPath)
   const command = await runner.findCommand()
   const ctx = chooseContext(facts.nativeCtxTokens)
-  const claim = await sources.ports.claim(slot, {
-    previous: previousPort,
-    ...(config.port === undefined ? {} : { explicit: config.port }),
-  })
-  const plan = assemblePlan({
-    slot,
-    command,
-    port: claim.port,
-    modelPath,
-    ctxTokens: ctx.ctxTokens,
-    nGpuLayers: config.n_gpu_layers,
-    threads: config.threads,
-    keyEnv: runner.keyEnv,
-    env: config.server.env,
-  })
-  return { config, modelId, runner, plan, ctx, releasePort: claim.release }
+  const planOn = (port: number): LaunchPlan =>
+    assemblePlan({
+      slot: config.name,
+      command,
+      port,
+      modelPath,
+      ctxTokens: ctx.ctxTokens,
+      nGpuLayers: config.n_gpu_layers,
+      threads: config.threads,
+      keyEnv: runner.keyEnv,
+      env: config.server.env,
+    })
+  return { config, modelId, runner, ctx, planOn }
 }
 
 /** Nobody bound a model: only a person can change that. Source: SPEC 20 `slot.not_ready`. */

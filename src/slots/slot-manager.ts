@@ -7,7 +7,7 @@ import { SlotActor } from './actor.ts'
 import { type Deferred, deferred } from './deferred.ts'
 import type { ActorDeps } from './life-ports.ts'
 import type { PortPool } from './port-pool.ts'
-import { noSlotError } from './slot-failures.ts'
+import { failureOf, noSlotError } from './slot-failures.ts'
 import type { Lease, Slots } from './slots.ts'
 import { StateBoard } from './state-board.ts'
 import { createRecordWriter, type RecordWriter, readStateRecord } from './state-record.ts'
@@ -144,7 +144,9 @@ async function openSlot(
     problem = toHal0Error(cause)
     log.error({ slot: name, code: problem.code }, problem.message)
   }
-  const failure = before?.state === 'error' ? before.extra.failure : undefined
+  // A file that cannot be used is a failure before any load; else what the last daemon saw still holds.
+  const recorded = before?.state === 'error' ? before.extra.failure : undefined
+  const failure = problem === undefined ? recorded : failureOf(problem, clock.nowMs())
   const board = new StateBoard(
     {
       name,
@@ -152,7 +154,7 @@ async function openSlot(
       model_id: config?.model.default || null,
       port: before?.port ?? config?.port ?? null,
       updated_at: isoTime(clock.nowMs()),
-      message: problem?.message ?? failure?.message ?? '',
+      message: failure?.message ?? '',
       extra: failure === undefined ? {} : { failure },
     },
     { clock, bus: deps.bus, writer },

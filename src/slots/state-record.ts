@@ -35,7 +35,8 @@ export function createRecordWriter(home: Home, slot: string, log: Log): RecordWr
       const record = next
       next = undefined
       try {
-        await writeFileWhole(path, `${JSON.stringify(record, null, 2)}\n`)
+        // Private: a failure quotes the engine's log, which may hold what people asked.
+        await writeFileWhole(path, `${JSON.stringify(record, null, 2)}\n`, 0o600)
       } catch (cause) {
         log.error({ slot, path, reason: messageOf(cause) }, 'could not write state.json')
       }

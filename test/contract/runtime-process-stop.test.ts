@@ -164,9 +164,9 @@ describe('after kill -9 of the daemon', () => {
     const { ref, end } = await startDaemon('echo up; while :; do echo line; sleep 0.02; done')
     await end('SIGKILL')
     expect(isSameProcess(ref as never)).toBe(true)
-    const found = await bench.runtime.findSurvivors()
+    const found = await bench.runtime.findSurvivors([])
     expect(found).toMatchObject([{ slot: 'agent', attemptId: 'a1', process: { ref } }])
-    expect((await bench.runtime.findSurvivors())[0]?.process).toBe(found[0]?.process)
+    expect((await bench.runtime.findSurvivors([]))[0]?.process).toBe(found[0]?.process)
     expect(await found[0]?.process.stop({ graceMs: LONG_MS })).toBe('terminated')
     expect(await found[0]?.process.exited).toMatchObject({ kind: 'unknown' })
     expect(isSameProcess(ref as never)).toBe(false)
@@ -177,7 +177,7 @@ describe('after kill -9 of the daemon', () => {
     await end('SIGKILL')
     killQuietly(ref.pid)
     await until('the wrapper is dead', () => statLineOf(ref.pid) === undefined)
-    const [survivor, ...more] = await bench.runtime.findSurvivors()
+    const [survivor, ...more] = await bench.runtime.findSurvivors([])
     expect(more).toEqual([])
     expect(survivor).toMatchObject({ slot: 'agent', attemptId: 'a1' })
     expect(survivor?.process.ref.pid).not.toBe(ref.pid)
@@ -189,7 +189,7 @@ describe('after kill -9 of the daemon', () => {
     const { daemon, ref } = await startDaemon('echo up; exec sleep 600')
     daemon.kill('SIGSTOP')
     await until('the parent stands still', () => statLineOf(daemon.pid ?? 0)?.includes(') T '))
-    const [survivor] = await bench.runtime.findSurvivors()
+    const [survivor] = await bench.runtime.findSurvivors([])
     expect(await survivor?.process.stop({ graceMs: LONG_MS })).toBe('terminated')
     expect(readProcStat(ref.pid)?.state).toBe('Z')
   })
@@ -198,7 +198,7 @@ describe('after kill -9 of the daemon', () => {
     await startDaemon('echo up; exec sleep 600')
     const other = new ProcessBench()
     try {
-      expect(await other.runtime.findSurvivors()).toEqual([])
+      expect(await other.runtime.findSurvivors([])).toEqual([])
     } finally {
       await other.close()
     }

@@ -150,8 +150,8 @@ export function runtimeContract(name: string, makeHarness: () => Promise<Runtime
     it('finds what an earlier daemon left, once per attempt, and nothing of its own', async () => {
       const engine = await harness.start('obeys', agent)
       const other = await harness.start('obeys', { slot: 'coder', attemptId: 'b1' })
-      expect(await harness.runtime.findSurvivors()).toEqual([])
-      const found = await harness.nextRuntime().findSurvivors()
+      expect(await harness.runtime.findSurvivors([])).toEqual([])
+      const found = await harness.nextRuntime().findSurvivors([])
       const summary = found.map(({ slot, attemptId, process }) => ({ slot, attemptId, ref: process.ref }))
       expect(summary).toEqual(
         expect.arrayContaining([
@@ -165,18 +165,18 @@ export function runtimeContract(name: string, makeHarness: () => Promise<Runtime
     it('stops a survivor, and then finds it no more', async () => {
       await harness.start('obeys', agent)
       const next = harness.nextRuntime()
-      const [survivor] = await next.findSurvivors()
+      const [survivor] = await next.findSurvivors([])
       expect(await survivor?.process.stop({ graceMs: LONG_MS })).toBe('terminated')
       expect(await survivor?.process.exited).toHaveProperty('atMs')
       expect(harness.isAnythingAlive('a1')).toBe(false)
-      expect(await next.findSurvivors()).toEqual([])
+      expect(await next.findSurvivors([])).toEqual([])
     })
 
     it('finds and stops what is left of an engine whose first process is gone', async () => {
       const engine = await harness.start('exits-on-demand-and-leaves-grandchild', agent)
       await harness.letExit(engine)
       await engine.exited
-      const [survivor] = await harness.nextRuntime().findSurvivors()
+      const [survivor] = await harness.nextRuntime().findSurvivors([])
       expect(survivor).toMatchObject({ slot: 'agent', attemptId: 'a1' })
       expect(await survivor?.process.stop({ graceMs: LONG_MS })).toBe('terminated')
       expect(harness.isAnythingAlive('a1')).toBe(false)

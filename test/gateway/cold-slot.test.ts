@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { eventually, startTestDaemon } from '../support/daemon-harness.ts'
+import { eventually, freePort, startTestDaemon } from '../support/daemon-harness.ts'
 import { fakeControl } from '../support/start-fake.ts'
+
+/** False while the engine does not listen yet. */
+function letLoad(port: number | null): Promise<boolean> {
+  return fakeControl(`http://127.0.0.1:${port}`)
+    .setKnobs({ hold_load: false })
+    .then(
+      () => true,
+      () => false,
+    )
+}
 
 describe('a cold slot', () => {
   it('is loaded once for fifty requests at once, and all are answered', async () => {
@@ -63,17 +73,52 @@ describe('a cold slot', () => {
     expect(now.phases?.stop).toBeGreaterThan(0)
   })
 
-  it('a change of the file counts from the next load: port and model', async () => {
+  it('an explicit load moves a running slot to what its file says now, once; the next one is no start', async () => {
     const at = await startTestDaemon({ a: {} })
     await at.load('a')
-    const before = at.row('a').port
+    const before = at.row('a')
+    const port = await freePort()
+    await at.writeSlot('a', { port })
+    const [one, two] = await Promise.all([at.daemon.slots.load('a'), at.daemon.slots.load('a')])
+    expect([one.port, two.port]).toEqual([port, port])
+    expect(one.pid).not.toBe(before.pid)
+    expect((await at.daemon.slots.load('a')).pid).toBe(one.pid)
+    // A request never restarts anything.
+    await at.writeSlot('a', {})
+    expect((await at.chat({})).status).toBe(200)
+    expect(at.row('a').pid).toBe(one.pid)
+  })
+
+  it('a mistake in the file costs no working engine, and is said', async () => {
+    const at = await startTestDaemon({ a: {} })
+    await at.load('a')
+    const { pid } = at.row('a')
     await at.writeSlot('a', { model: 'nobody' })
-    await expect(at.daemon.slots.load('a')).resolves.toMatchObject({ port: before })
+    await expect(at.daemon.slots.load('a')).rejects.toMatchObject({ code: 'model.not_found' })
+    await expect(at.daemon.slots.restart('a', { drainMs: 0 })).rejects.toMatchObject({ code: 'model.not_found' })
+    expect(at.row('a')).toMatchObject({ state: 'ready', pid })
+    // Once it is down, the mistake is the operator's: no 4xx for the client.
     await at.daemon.slots.unload('a', { drainMs: 0 })
-    const response = await at.chat({})
-    expect([response.status, await response.json()]).toMatchObject([503, { error: { code: 'model.not_found' } }])
+    expect((await at.chat({})).status).toBeGreaterThanOrEqual(500)
     await at.writeSlot('a', {})
     await expect(at.daemon.slots.restart('a', { drainMs: 0 })).resolves.toMatchObject({ state: 'ready' })
+  })
+
+  it('loads two at a time when the daemon starts', async () => {
+    const slots = Object.fromEntries(
+      ['a', 'b', 'c', 'd'].map((name) => [name, { autoload: true, knobs: { hold_load: true } }]),
+    )
+    const at = await startTestDaemon(slots)
+    const states = () => at.daemon.slots.rows().map((row) => row.state)
+    // They all hold: whoever may load is warming in the end, and the others have not begun.
+    await eventually(() => states().filter((state) => state === 'warming').length >= 2)
+    expect(states().toSorted()).toEqual(['offline', 'offline', 'warming', 'warming'])
+    await eventually(async () => {
+      const loading = at.daemon.slots.rows().filter((row) => row.state === 'warming')
+      expect(loading.length).toBeLessThanOrEqual(2)
+      for (const row of loading) await letLoad(row.port)
+      return states().every((state) => state === 'ready')
+    })
   })
 
   it('other slots are served while one hangs, and the hanging one can be unloaded', async () => {

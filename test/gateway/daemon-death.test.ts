@@ -1,7 +1,7 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { daemonFilePath, slotStatePath } from '../../src/files/home.ts'
+import { daemonFilePath, engineKeyPath, slotLogPath, slotStatePath } from '../../src/files/home.ts'
 import { eventually, makeHome, type TestHome } from '../support/daemon-harness.ts'
 import { type CliChild, runCli, startCli } from '../support/run-cli.ts'
 import { FAKE_ENGINE } from '../support/start-fake.ts'
@@ -80,6 +80,37 @@ describe('kill -9 of the daemon', () => {
     expect(await at.enginePids()).toEqual([])
   })
 
+  it('an engine that cleared its environment is found by its record', async () => {
+    const at = await makeHome({ a: {} })
+    const wrapper = join(at.folder, 'clean.sh')
+    await writeFile(
+      wrapper,
+      `#!/bin/sh\nexec env -i PATH="$PATH" LLAMA_API_KEY="$LLAMA_API_KEY" node ${FAKE_ENGINE} "$@"\n`,
+    )
+    await chmod(wrapper, 0o755)
+    await writeFile(join(at.home.etc, 'hal0.toml'), `[runners.cpu]\nbinary = ${JSON.stringify(wrapper)}\n`)
+    const first = await serve(at)
+    expect((await chat(first.url)).status).toBe(200)
+    const { pid } = await slotRow(first.url)
+    if (pid === null) throw new Error('no pid')
+    // A test that fails must not leave behind what no cookie finds.
+    onTestFinished(() => {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {}
+    })
+    expect(await at.enginePids()).toEqual([])
+    first.child.process.kill('SIGKILL')
+    await first.child.ended
+    await serve(at)
+    await eventually(() =>
+      readFile(`/proc/${pid}/stat`, 'utf8').then(
+        (stat) => / Z /.test(stat),
+        () => true,
+      ),
+    )
+  })
+
   it('in the middle of a load leaves nothing either', async () => {
     const at = await makeHome({ a: { knobs: { hold_load: true }, autoload: true } })
     const first = await serve(at)
@@ -133,7 +164,41 @@ describe('on_exit = keep', () => {
   })
 })
 
+describe('a disk that is full', () => {
+  it('under daemon.log costs lines, not the daemon: it serves, and SIGTERM ends it', async () => {
+    const at = await makeHome({ a: {} })
+    await mkdir(at.home.varLog, { recursive: true })
+    await symlink('/dev/full', join(at.home.varLog, 'daemon.log'))
+    const { child, url } = await serve(at)
+    expect((await chat(url)).status).toBe(200)
+    child.process.kill('SIGTERM')
+    expect((await child.ended).code).toBe(0)
+    expect(await at.enginePids()).toEqual([])
+  })
+
+  it('a log that cannot be opened is said, with the path', async () => {
+    const at = await makeHome({ a: {} })
+    await mkdir(join(at.home.varLog, 'daemon.log'), { recursive: true })
+    const run = await runCli(['--home', at.folder, 'serve', '--port', '0'], { userFolder: at.folder })
+    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('daemon.log')])
+  })
+})
+
 describe('one home', () => {
+  it('keeps what is private to itself', async () => {
+    const at = await makeHome({ a: {} })
+    const { url } = await serve(at)
+    expect((await chat(url)).status).toBe(200)
+    const private600 = [
+      daemonFilePath(at.home),
+      engineKeyPath(at.home, 'a'),
+      slotStatePath(at.home, 'a'),
+      slotLogPath(at.home, 'a'),
+      join(at.home.varLog, 'daemon.log'),
+    ]
+    for (const path of private600) expect([path, (await stat(path)).mode & 0o777]).toEqual([path, 0o600])
+  })
+
   it('has one daemon: the second is refused with url and pid, the first goes on', async () => {
     const at = await makeHome({ a: {} })
     const first = await serve(at)

@@ -40,7 +40,7 @@ describe('an engine that', () => {
 
   it('hangs in load: stays warming, is loaded once more, then is an error; both processes are gone', async () => {
     const at = await startTestDaemon(
-      { a: { knobs: { hang: 'accept' } } },
+      { a: { knobs: { hang: 'accept' }, port: await freePort() } },
       { slots: { load_verdict_s: 0.2, load_limit_s: 0.6 } },
     )
     const loaded = at.daemon.slots.load('a')

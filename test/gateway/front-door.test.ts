@@ -59,7 +59,11 @@ describe('what the HTTP parser refuses is answered in the one error body, and th
     ['a bad header', 'GET /v1/models HTTP/1.1\r\nHost: x\r\nbad header: SECRET\r\n\r\n', 400],
     ['too many headers', `GET /v1/models HTTP/1.1\r\nHost: x\r\nx: ${'SECRET'.repeat(5000)}\r\n\r\n`, 431],
     ['two lengths', 'POST /v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
-    ['an unknown coding', 'POST /v1/x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n', 400],
+    [
+      'an unknown coding',
+      'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n',
+      400,
+    ],
     [
       'a bad chunk',
       `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,

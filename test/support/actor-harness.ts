@@ -51,6 +51,7 @@ export function openActor(options: HarnessOptions) {
       if (message === 'a fault in the slot actor') faults.push(facts)
     },
   }
+  let files: 'same' | 'changed' | Error = 'same'
   let verdict: ProbeVerdict = { kind: 'silent' }
   let looks: (() => void)[] = []
   const config = slotFileSchema.parse({
@@ -75,7 +76,12 @@ export function openActor(options: HarnessOptions) {
       loadLimitMs: 900_000,
     },
     effects: {
-      prepare: async (slot) => ({
+      readConfig: async () => config,
+      isChanged: async () => {
+        if (files instanceof Error) throw files
+        return files === 'changed'
+      },
+      prepare: async ({ name: slot }) => ({
         config,
         modelId: 'm',
         runner: RUNNER,
@@ -139,6 +145,10 @@ export function openActor(options: HarnessOptions) {
         runtime.beforeStart = () => {}
         throw spawnFailed(plan, reason)
       }
+    },
+    /** What the slot's files say from now on, compared with what runs. */
+    setFiles: (next: 'same' | 'changed' | Error) => {
+      files = next
     },
     /** What the next look at the engine sees. */
     say: (next: ProbeVerdict) => {

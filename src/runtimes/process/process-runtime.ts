@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { LaunchPlan } from '../../contract/launch-plan.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { EngineProcess, Runtime, StartOptions, Survivor } from '../runtime.ts'
+import type { EngineProcess, RecordedProcess, Runtime, StartOptions, Survivor } from '../runtime.ts'
 import { watchAdopted } from './engine-exit.ts'
 import { DEFAULT_LOG_LIMITS, type LogLimits } from './log-file.ts'
 import { LogRotator } from './log-rotator.ts'
@@ -11,7 +11,7 @@ import { lookAtProcesses, readBootId } from './proc.ts'
 import { ProcessEngine } from './process-engine.ts'
 import { COOKIE_ENV, formatCookie, isHomeId } from './rules/engine-cookie.ts'
 import { engineEnvironment } from './rules/engine-env.ts'
-import { chooseSurvivors, type SurvivorFacts } from './rules/survivors.ts'
+import { chooseRecorded, chooseSurvivors, type SurvivorFacts } from './rules/survivors.ts'
 import { spawnEngine } from './spawn-engine.ts'
 
 export interface ProcessRuntimeOptions {
@@ -73,14 +73,17 @@ class ProcessRuntime implements Runtime {
     return engine
   }
 
-  async findSurvivors(): Promise<readonly Survivor[]> {
+  async findSurvivors(recorded: readonly RecordedProcess[]): Promise<readonly Survivor[]> {
     const table = await lookAtProcesses(() => true)
-    const found = chooseSurvivors(table, {
+    const byCookie = chooseSurvivors(table, {
       homeId: this.#homeId,
       selfPid: process.pid,
       isOwn: (cookie) => this.#own.has(cookie),
     })
-    return found.map((survivor) => {
+    const thisBoot = recorded.filter(({ ref }) => ref.boot_id === this.#bootId)
+    const engines = thisBoot.map(({ ref, ...rest }) => ({ ...rest, pid: ref.pid, startTicks: ref.start_ticks }))
+    const byRecord = chooseRecorded(table, engines, { homeId: this.#homeId, found: byCookie })
+    return [...byCookie, ...byRecord].map((survivor) => {
       const { slot, attemptId } = survivor.cookie
       return { slot, attemptId, process: this.#adopted.get(survivor.cookieText) ?? this.#adopt(survivor) }
     })

@@ -1,4 +1,4 @@
-import { type EngineCookie, parseCookie } from './engine-cookie.ts'
+import { type EngineCookie, formatCookie, parseCookie } from './engine-cookie.ts'
 import type { SeenProcess } from './family.ts'
 import { isDead } from './proc-text.ts'
 
@@ -9,6 +9,37 @@ export interface SurvivorFacts {
   readonly main: SeenProcess
   /** The group that hal0 made, if the process it started still leads it. */
   readonly groupId: number | undefined
+}
+
+/** An engine that a record names: it may have cleared the environment that would carry its cookie. */
+export interface RecordedEngine {
+  readonly slot: string
+  readonly attemptId: string
+  readonly pid: number
+  readonly startTicks: number
+}
+
+/**
+ * Those of the recorded engines that live and were not found by their cookie. A pid with another start time is another process.
+ * Source: SPEC 4 "Adoption": boot id + pid + start time.
+ */
+export function chooseRecorded(
+  table: readonly SeenProcess[],
+  recorded: readonly RecordedEngine[],
+  options: { readonly homeId: string; readonly found: readonly SurvivorFacts[] },
+): readonly SurvivorFacts[] {
+  return recorded.flatMap(({ slot, attemptId, pid, startTicks }) => {
+    const main = table.find((seen) => seen.pid === pid && seen.startTicks === startTicks && !isDead(seen))
+    const cookie = { homeId: options.homeId, slot, attemptId }
+    const cookieText = formatCookie(cookie)
+    if (
+      main === undefined ||
+      options.found.some((facts) => facts.main.pid === pid || facts.cookieText === cookieText)
+    ) {
+      return []
+    }
+    return [{ cookie, cookieText, main, groupId: main.pid === main.groupId ? main.pid : undefined }]
+  })
 }
 
 /**
