@@ -2,7 +2,7 @@ import type { Home } from '../files/home.ts'
 import { findHomeAccess, findNode, findSystem } from './find-basics.ts'
 import { findEmbeddedEngine, findLlamaServer } from './find-engines.ts'
 import { findGpu, findMemory, findNvidiaSmi } from './find-hardware.ts'
-import { findPodman, findSystemd } from './find-services.ts'
+import { findFlock, findPodman, findSystemd } from './find-services.ts'
 import type { Finding, Machine } from './finding.ts'
 
 /** What doctor concludes: all findings in a fixed order, and whether hal0 can run here. */
@@ -21,8 +21,9 @@ export async function diagnose(
   machine: Machine,
   options: { readonly home: Home; readonly llamaServer?: string },
 ): Promise<Diagnosis> {
-  const [home, llamaServer, gpu, nvidiaSmi, podman, systemd, memory] = await Promise.all([
+  const [home, flock, llamaServer, gpu, nvidiaSmi, podman, systemd, memory] = await Promise.all([
     findHomeAccess(options.home),
+    findFlock(machine),
     findLlamaServer(machine, options.llamaServer),
     findGpu(machine),
     findNvidiaSmi(machine),
@@ -32,6 +33,18 @@ export async function diagnose(
   ])
   const embedded = findEmbeddedEngine(machine, { onlyEngine: !llamaServer.ok })
   const node = findNode(machine)
-  const findings = [node, findSystem(machine), home, embedded, llamaServer, gpu, nvidiaSmi, podman, systemd, memory]
+  const findings = [
+    node,
+    findSystem(machine),
+    home,
+    flock,
+    embedded,
+    llamaServer,
+    gpu,
+    nvidiaSmi,
+    podman,
+    systemd,
+    memory,
+  ]
   return { ok: findings.every((finding) => finding.ok || !finding.required), findings }
 }

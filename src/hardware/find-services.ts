@@ -36,3 +36,12 @@ export async function findSystemd(machine: Machine): Promise<Finding> {
     gives: 'hal0 as a service, and container slots that systemd restarts (still to come in hal0)',
   }
 }
+
+/** Is flock(1) here? The daemon locks its home with it. */
+export async function findFlock(machine: Machine): Promise<Finding> {
+  const base = { name: 'flock', required: true, gives: 'the lock by which a home has one daemon' }
+  const result = await machine.run('flock', ['--version'])
+  if (result.kind === 'missing') return { ...base, ok: false, found: 'no flock on PATH; it is part of util-linux' }
+  // busybox has it too, without --version.
+  return { ...base, ok: true, found: result.kind === 'ok' ? result.stdout.trim() : 'flock' }
+}

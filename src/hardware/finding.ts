@@ -2,7 +2,7 @@ import type { RunCommand } from './run-command.ts'
 
 /** One line of `hal0 doctor`. */
 export interface Finding {
-  /** Stable, kebab-case: `node`, `system`, `home`, `embedded-engine`, `llama-server`, `gpu`, `nvidia-smi`, `podman`, `systemd`, `memory`; of the home's files `settings`, `slots`, `models`. */
+  /** Stable, kebab-case: `node`, `system`, `home`, `flock`, `embedded-engine`, `llama-server`, `gpu`, `nvidia-smi`, `podman`, `systemd`, `memory`; of the home's files `settings`, `slots`, `models`. */
   readonly name: string
   readonly ok: boolean
   /** hal0 cannot run here while a required thing is not ok; everything else only adds abilities. */

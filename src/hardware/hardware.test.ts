@@ -49,12 +49,19 @@ function answer(stdout: string, stderr = ''): CommandResult {
 
 describe('diagnose', () => {
   it('can run on a bare machine: only the optional things are missing, each with what it would give', async () => {
-    const machine = await machineWith('bare', {})
+    const machine = await machineWith('bare', {}, { flock: answer('flock from util-linux 2.38.1\n') })
     const { ok, findings } = await diagnose(machine, { home: homeAt(join(machine.root, 'home')) })
     expect(ok).toBe(true)
     const missing = findings.filter((finding) => !finding.ok).map((finding) => finding.name)
     expect(missing).toEqual(['llama-server', 'gpu', 'nvidia-smi', 'podman', 'systemd', 'memory'])
     expect(findings.every((finding) => finding.gives !== '' && finding.found !== '')).toBe(true)
+  })
+
+  it('cannot run where a home cannot be locked', async () => {
+    const machine = await machineWith('lockless', {})
+    const { ok, findings } = await diagnose(machine, { home: homeAt(join(machine.root, 'home')) })
+    expect(ok).toBe(false)
+    expect(findings.find((finding) => finding.name === 'flock')).toMatchObject({ ok: false, required: true })
   })
 
   it('finds everything on a full machine', async () => {
@@ -72,6 +79,7 @@ describe('diagnose', () => {
         'usr/bin/llama-server': '',
       },
       {
+        flock: answer('flock from util-linux 2.38.1\n'),
         'nvidia-smi': answer('NVIDIA RTX A6000, 49140\n'),
         podman: answer('5.4.2\n'),
         [join(folder, 'full/usr/bin/llama-server')]: answer('', 'version: 6000 (abc)\nbuilt with gcc\n'),

@@ -26,6 +26,7 @@ describe('without a daemon', () => {
       'node',
       'system',
       'home',
+      'flock',
       'embedded-engine',
       'llama-server',
       'gpu',
@@ -48,7 +49,7 @@ describe('without a daemon', () => {
     }
     // In a pipe: one line of tab-separated cells per finding.
     const plain = await hal0('doctor', '--home', join(userFolder, 'home'))
-    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(13)
+    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(14)
     expect(plain.stdout).toMatch(/^ok\tnode\tNode\.js /)
   })
 
