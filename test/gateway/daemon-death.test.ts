@@ -105,7 +105,7 @@ describe('kill -9 of the daemon', () => {
     await serve(at)
     await eventually(() =>
       readFile(`/proc/${pid}/stat`, 'utf8').then(
-        (stat) => / Z /.test(stat),
+        (text) => / Z /.test(text),
         () => true,
       ),
     )
