@@ -43,7 +43,7 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
   for (const file of unfit) tellUnfit(file, deps)
   const configuredPorts: [string, number][] = []
   for (const name of names) {
-    const writer = createRecordWriter(deps.home, name, deps.log)
+    const writer = createRecordWriter(deps.home, name, deps)
     writers.push(writer)
     const { actor, recordedPort, configuredPort } = await openSlot(name, writer, { ...deps, onEngineGone })
     actors.set(name, actor)

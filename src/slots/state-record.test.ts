@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { NewEvent } from '../contract/events.ts'
 import type { SlotStateRecord } from '../contract/slot-state.ts'
 import { type Home, homeAt, slotStatePath } from '../files/home.ts'
 import { type Log, silentLog } from '../kernel/log.ts'
@@ -25,14 +26,14 @@ const record = (message: string): SlotStateRecord => ({
 
 describe('the state record', () => {
   it('is read as it was written', async () => {
-    const writer = createRecordWriter(home, 'a', silentLog)
+    const writer = createRecordWriter(home, 'a', { log: silentLog, bus: { publish: () => {} } })
     writer.write(record('hello'))
     await writer.flush()
     expect(await readStateRecord(home, 'a', silentLog)).toEqual(record('hello'))
   })
 
   it('is the newest after a burst, and a reader never sees a torn one', async () => {
-    const writer = createRecordWriter(home, 'a', silentLog)
+    const writer = createRecordWriter(home, 'a', { log: silentLog, bus: { publish: () => {} } })
     let isDone = false
     const reading = (async () => {
       while (!isDone) {
@@ -55,7 +56,7 @@ describe('the state record', () => {
     ['another shape', '{"name": "a", "state": "flying"}'],
     ['nothing', ''],
   ])('is passed over and said when it is %s', async (_name, text) => {
-    const writer = createRecordWriter(home, 'a', silentLog)
+    const writer = createRecordWriter(home, 'a', { log: silentLog, bus: { publish: () => {} } })
     writer.write(record(''))
     await writer.flush()
     await writeFile(slotStatePath(home, 'a'), text)
@@ -65,15 +66,17 @@ describe('the state record', () => {
     expect(warned).toHaveLength(1)
   })
 
-  it('that cannot be written is logged and hurts nobody', async () => {
+  it('that cannot be written is told, hurts nobody, and is tried again at the next change', async () => {
     await writeFile(join(home.label, 'var-lib'), 'a file where the folder should be')
-    const failed: string[] = []
-    const writer = createRecordWriter(home, 'a', {
-      ...silentLog,
-      error: (_facts, message) => void failed.push(message),
-    })
-    writer.write(record(''))
+    const told: string[] = []
+    const bus = { publish: ({ type }: NewEvent) => void told.push(type) }
+    const writer = createRecordWriter(home, 'a', { log: silentLog, bus })
+    writer.write(record('one'))
     await writer.flush()
-    expect(failed).toEqual(['could not write state.json'])
+    expect(told).toEqual(['slot.state_not_saved'])
+    await rm(join(home.label, 'var-lib'))
+    writer.write(record('two'))
+    await writer.flush()
+    expect((await readStateRecord(home, 'a', silentLog))?.message).toBe('two')
   })
 })

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type SlotStateRecord, slotStateRecordSchema } from '../contract/slot-state.ts'
+import type { Publisher } from '../events/bus.ts'
 import { writeFileWhole } from '../files/atomic-write.ts'
 import { type Home, slotStatePath } from '../files/home.ts'
 import { messageOf } from '../kernel/errors.ts'
@@ -21,11 +22,15 @@ export async function readStateRecord(home: Home, slot: string, log: Log): Promi
 /** Writes records one after another; while one is being written only the newest of the others is kept. */
 export interface RecordWriter {
   write(record: SlotStateRecord): void
-  /** Resolves when the newest record given so far is on disk (or could not be written, which is logged). */
+  /** Resolves when the newest record given so far is on disk (or could not be written, which log and bus are told). */
   flush(): Promise<void>
 }
 
-export function createRecordWriter(home: Home, slot: string, log: Log): RecordWriter {
+export function createRecordWriter(
+  home: Home,
+  slot: string,
+  { log, bus }: { readonly log: Log; readonly bus: Publisher },
+): RecordWriter {
   const path = slotStatePath(home, slot)
   let next: SlotStateRecord | undefined
   let running: Promise<void> | undefined
@@ -38,7 +43,11 @@ export function createRecordWriter(home: Home, slot: string, log: Log): RecordWr
         // Private: a failure quotes the engine's log, which may hold what people asked.
         await writeFileWhole(path, `${JSON.stringify(record, null, 2)}\n`, 0o600)
       } catch (cause) {
-        log.error({ slot, path, reason: messageOf(cause) }, 'could not write state.json')
+        // The file tells an older state from now on; the next change tries again.
+        const message = `the state of slot ${slot} could not be saved: ${messageOf(cause)}`
+        log.error({ slot, path }, message)
+        const data = { slot, path, state: record.state }
+        bus.publish({ type: 'slot.state_not_saved', severity: 'error', source: `slot:${slot}`, message, data })
       }
     }
     running = undefined
