@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { roomOf } from './access/rules/route-class.ts'
@@ -7,6 +6,7 @@ import { type ErrorAnswer, errorAnswer } from './contract/error-answer.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import { Hal0Error } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
+import { newRequestId } from './kernel/request-id.ts'
 
 /** Longer than the pauses of a client that keeps its connection: else its next request meets a socket that is just closing. */
 const KEEP_ALIVE_MS = 65_000
@@ -85,10 +85,6 @@ function rawAnswer({ status, headers, body }: ErrorAnswer): string {
   const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)), connection: 'close' })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${head}\r\n${body}`
-}
-
-function newRequestId(): string {
-  return `req_${randomUUID()}`
 }
 
 /** Resolves when the server listens. Errors: Node's own (EADDRINUSE, EACCES, …), with `address` and `port`. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
@@ -9,6 +8,7 @@ import type { EventBus } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Hal0Error, messageOf } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
+import { newRequestId } from '../kernel/request-id.ts'
 import type { Slots } from '../slots/slots.ts'
 import { answerThrown, respond, sendError } from './answer-error.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
@@ -54,7 +54,7 @@ export function createApi(options: ApiOptions): ApiListener {
     // The global Request and Response stay as they are: the gateway and the tests use them too.
     overrideGlobalObjects: false,
     errorHandler(thrown) {
-      const requestId = randomUUID()
+      const requestId = newRequestId()
       // Not the error itself: a URL that cannot be read is one of its fields, with the query.
       log.warn({ request_id: requestId, reason: messageOf(thrown).split('?', 1)[0] }, 'a request could not be read')
       const error = Hal0Error.of('request.invalid', 'The request line or the Host header cannot be read as a URL.')
@@ -73,7 +73,7 @@ export function createApi(options: ApiOptions): ApiListener {
       return
     }
     const { error } = admitted
-    const requestId = randomUUID()
+    const requestId = newRequestId()
     log.warn({ request_id: requestId, code: error.code, reason: error.message }, 'request refused')
     request.resume()
     sendError(response, errorAnswer(error, requestId))
@@ -87,8 +87,16 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
     },
   })
   app.use(async (c, next) => {
-    c.set('requestId', randomUUID())
+    c.set('requestId', newRequestId())
     await next()
+    const { status } = c.res
+    // The id that the error body names leads here.
+    if (status >= 400) {
+      context.log.info(
+        { request_id: c.get('requestId'), method: c.req.method, path: c.req.path, status },
+        'a request of the management API ended with an error',
+      )
+    }
     c.res.headers.set('x-request-id', c.get('requestId'))
     if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
   })

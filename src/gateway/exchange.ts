@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../access/guard.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
+import { newRequestId } from '../kernel/request-id.ts'
 import { validRequestId } from './rules/headers.ts'
 import { pathOf } from './rules/match-route.ts'
 import { onSocketClose } from './socket-closes.ts'
@@ -45,7 +45,7 @@ export class Exchange {
   constructor(req: IncomingMessage, res: ServerResponse, deps: { log: Log; clock: Clock }) {
     this.req = req
     this.res = res
-    this.id = validRequestId(req.headers['x-request-id']) ?? `req_${randomUUID()}`
+    this.id = validRequestId(req.headers['x-request-id']) ?? newRequestId()
     this.clock = deps.clock
     const startedMs = deps.clock.monotonicMs()
     this.over = new Promise((resolve) => {

@@ -147,6 +147,17 @@ describe('load, unload, restart', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'slot.unloading', details: { retry_after_s: 7 } } })
   })
 
+  it.each(['/api/slots/nope', '/api/nowhere', '/api/slots/agent/logs?lines=x'])(
+    'the request id of an error leads to a line of the log: %s',
+    async (path) => {
+      const response = await get(path)
+      const { error } = (await response.json()) as { error: { details: { request_id: string } } }
+      expect(error.details.request_id).toMatch(/^req_/)
+      const facts = { request_id: error.details.request_id, status: response.status }
+      expect(api.infos.map(([line]) => line)).toContainEqual(expect.objectContaining(facts))
+    },
+  )
+
   it('answers what is not ours as internal: without its text, logged under the same request id', async () => {
     const answer = post('/api/slots/coder/load')
     ;(await nextCall())?.reject(new Error('secret path /home/x'))

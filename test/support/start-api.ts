@@ -19,6 +19,8 @@ export interface TestApi {
   readonly logFolder: string
   /** Lines that the API logged as error: `[facts, message]`. */
   readonly errors: [object, string][]
+  /** The same for its ordinary lines. */
+  readonly infos: [object, string][]
   /** What the daemon does at shutdown, as far as the API sees it. */
   close(): void
   stop(): Promise<void>
@@ -33,7 +35,13 @@ export async function startApi(options: { readonly clock?: Clock; readonly keep?
   const bus = createEventBus({ clock, firstId: 1, keep: options.keep ?? 1_000 })
   const closing = new AbortController()
   const errors: [object, string][] = []
-  const log: Log = { ...silentLog, error: (facts, message) => errors.push([facts, message]), child: () => log }
+  const infos: [object, string][] = []
+  const log: Log = {
+    ...silentLog,
+    error: (facts, message) => errors.push([facts, message]),
+    info: (facts, message) => infos.push([facts, message]),
+    child: () => log,
+  }
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -56,6 +64,7 @@ export async function startApi(options: { readonly clock?: Clock; readonly keep?
     bus,
     logFolder,
     errors,
+    infos,
     close: () => closing.abort(),
     async stop() {
       closing.abort()
