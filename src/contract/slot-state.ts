@@ -24,6 +24,8 @@ export const processRefSchema = z.object({
   /** Field 22 of /proc/PID/stat: clock ticks after boot. */
   start_ticks: z.number().int().nonnegative(),
   boot_id: z.string(),
+  /** The home whose daemon started it: a copied record must not speak for another home's engine. */
+  home_id: z.string().optional(),
 })
 export type ProcessRef = z.infer<typeof processRefSchema>
 

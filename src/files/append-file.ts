@@ -3,6 +3,8 @@ import { close, openSync, write } from 'node:fs'
 /** What waits for the disk at most; beyond it lines are dropped rather than memory filled. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
+const NEWLINE = 0x0a
+
 /** A text file that lines are appended to, without ever holding up or ending the process that has something to say. */
 export interface AppendFile {
   /** Appends soon. Lines that cannot be written (full disk) are dropped and counted; it goes on when the disk is free again. */
@@ -20,6 +22,8 @@ export function openAppendFile(path: string): AppendFile {
   let waitingBytes = 0
   let isWriting = false
   let dropped = 0
+  /** The file ends in half a line: the next one begins on a line of its own. */
+  let endsBroken = false
 
   let onClosed: (() => void) | undefined
   let isClosed = false
@@ -32,13 +36,20 @@ export function openAppendFile(path: string): AppendFile {
       return close(fd, onClosed)
     }
     isWriting = true
-    const lines = waiting.length
-    const bytes = Buffer.from(waiting.join(''))
+    const bytes = Buffer.from((endsBroken ? '\n' : '') + waiting.join(''))
     waiting = []
     waitingBytes = 0
-    write(fd, bytes, (error) => {
+    writeAll(bytes)
+  }
+
+  /** A disk that fills up takes a part: the rest is tried once more, and is lost when that fails. */
+  function writeAll(bytes: Buffer): void {
+    write(fd, bytes, (error, written) => {
+      const rest = bytes.subarray(error === null ? written : 0)
+      if (written > 0) endsBroken = bytes[written - 1] !== NEWLINE
+      if (error === null && written > 0 && rest.length > 0) return writeAll(rest)
+      if (rest.length > 0) dropped += rest.filter((byte) => byte === NEWLINE).length
       isWriting = false
-      if (error !== null) dropped += lines
       flush()
     })
   }

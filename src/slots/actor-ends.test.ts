@@ -189,6 +189,31 @@ describe('wishes that cross', () => {
     expect(slot.row().state).toBe('error')
   })
 
+  it('an unload while a lost port is being explained is not undone by another try', async () => {
+    const slot = openActor({})
+    const person = slot.load()
+    await slot.settle()
+    slot.engine().exit({ code: 98 })
+    await Promise.resolve()
+    const unloaded = slot.unload(0)
+    await slot.clock.advance(5_000)
+    await expect(unloaded).resolves.toMatchObject({ state: 'offline' })
+    await expect(person).rejects.toMatchObject({ code: 'slot.unloading' })
+    expect(slot.engines()).toHaveLength(1)
+  })
+
+  it('an unload of what has crashed overtakes a load whose files were still being read', async () => {
+    const slot = await ready()
+    slot.holdFiles()
+    const loaded = slot.load()
+    slot.engine().exit({ code: 1 })
+    await slot.clock.advance(5_000)
+    await expect(slot.unload(0)).resolves.toMatchObject({ state: 'offline' })
+    slot.setFiles('same')
+    await expect(loaded).rejects.toMatchObject({ code: 'slot.unloading' })
+    expect(slot.engines()).toHaveLength(1)
+  })
+
   it('each caller of a stop that does not end waits its own 30 seconds', async () => {
     const slot = await ready({ knobs: { ignoresTerm: true }, stopGraceMs: 600_000 })
     const first = slot.unload()
@@ -277,6 +302,18 @@ describe('wishes that cross', () => {
 })
 
 describe('closing', () => {
+  it('with the engine to be kept: an unload that comes after it still ends the engine', async () => {
+    const slot = await ready()
+    const lease = await slot.acquire()
+    const closed = slot.close({ drainMs: 800, keepEngine: true })
+    const unloaded = slot.unload(0)
+    await slot.settle()
+    expect(lease.revoked.aborted).toBe(true)
+    await expect(unloaded).resolves.toMatchObject({ state: 'offline' })
+    await closed
+    expect(slot.engine().isAlive).toBe(false)
+  })
+
   it('does not keep an engine that somebody asked to be stopped, and answers them', async () => {
     const slot = await ready()
     const lease = await slot.acquire()

@@ -161,14 +161,15 @@ export class SlotActor {
 
   #unload({ drainMs, answer }: WishOf<'unload'>): void {
     const { phase } = this.#life
+    // The last wish counts: a load that runs or was to follow is not wanted any more, also not by those who wait for it.
+    this.#unloads++
+    this.#next = undefined
     if (phase.kind === 'down') {
       this.#forgetFailure()
       return answer.resolve(this.row())
     }
     this.#stopAudience.join(answer)
-    // The last wish counts: a load that runs or was to follow is not wanted any more, also not by those who wait for it.
-    this.#next = undefined
-    this.#unloads++
+    if (this.#closing !== undefined) this.#closing = { keepEngine: false }
     const reason = this.#unloadedError()
     this.#loadAudience.reject(reason)
     if (phase.kind === 'loading') this.#book.rejectAll(reason)
@@ -230,6 +231,7 @@ export class SlotActor {
 
   #closed(): void {
     this.#board.close()
+    this.#stopAudience.resolve(this.row())
     this.#closeAudience.resolve()
   }
 
@@ -264,7 +266,9 @@ export class SlotActor {
         this.#boundStopWaits()
       },
       onAgain: (nth) => {
-        if (this.#closing === undefined) this.#next = nth
+        if (this.#closing !== undefined || this.#stopAudience.size > 0) return false
+        this.#next = nth
+        return true
       },
       onDown: () => {
         if (this.#stopAudience.size > 0) this.#forgetFailure()

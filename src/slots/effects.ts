@@ -16,7 +16,7 @@ export interface SlotEffects {
   /** Errors: as `readSlotConfig`. */
   readConfig(slot: string): Promise<SlotConfig>
   /** Errors: as `prepareLaunch`. */
-  prepare(config: SlotConfig, previousPort: number | null): Promise<Binding>
+  prepare(config: SlotConfig, previousPort: number | null, signal: AbortSignal): Promise<Binding>
   /** Errors: as `isLaunchChanged`. */
   isChanged(running: Binding): Promise<boolean>
   drawKey(slot: string): Promise<string>
@@ -30,7 +30,7 @@ export function createSlotEffects(home: Home, runners: RunnerRegistry, ports: Po
   const sources = { home, runners, ports }
   return {
     readConfig: (slot) => readSlotConfig(home, slot),
-    prepare: (config, previousPort) => prepareLaunch(sources, config, previousPort),
+    prepare: (config, previousPort, signal) => prepareLaunch(sources, config, previousPort, signal),
     isChanged: (running) => isLaunchChanged(sources, running),
     drawKey: (slot) => drawEngineKey(home, slot),
     openProber: createProber,

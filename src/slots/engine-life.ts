@@ -255,7 +255,7 @@ export class EngineLife {
 
   #tryAnotherPort(): boolean {
     if (!this.#portRetries.mayTryAnother(this.#config?.port)) return false
-    this.#listener.onAgain(1)
+    if (!this.#listener.onAgain(1)) return false
     this.#board.refresh({ message: `port ${this.#board.record.port} was taken meanwhile; trying another` })
     return true
   }

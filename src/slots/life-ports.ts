@@ -28,8 +28,8 @@ export interface LifeListener {
   onCrashed(exit: string): void
   /** Its connections are of no more use (crash, or a stop has begun). */
   onEngineGone(attemptId: string): void
-  /** The same load is to be begun once more, as soon as the process is gone. */
-  onAgain(nth: Try): void
+  /** May the same load be begun once more, as soon as the process is gone? False = somebody wants the slot to be off. */
+  onAgain(nth: Try): boolean
   /** Nothing of it is alive. */
   onDown(): void
 }

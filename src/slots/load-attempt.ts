@@ -56,7 +56,7 @@ export function beginAttempt(
     const begunMs = deps.clock.monotonicMs()
     const config = await effects.readConfig(slot)
     say({ type: 'configured', attemptId, config })
-    const binding = await effects.prepare(config, input.previousPort)
+    const binding = await effects.prepare(config, input.previousPort, abort.signal)
     const engine = await start(binding, begunMs).catch((cause: unknown) => {
       binding.releasePort()
       throw cause

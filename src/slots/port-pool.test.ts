@@ -89,6 +89,13 @@ describe('the port pool', () => {
     await expect(pool.claim('b', { explicit: port })).rejects.toThrow('used by slot a')
   })
 
+  it('gives nothing to a start that was given up, and takes nothing from its successor', async () => {
+    const pool = createPortPool([low, low + 50])
+    const { port } = await pool.claim('a', {})
+    await expect(pool.claim('a', { signal: AbortSignal.abort() })).rejects.toThrow()
+    await expect(pool.checkFree('b', port)).rejects.toThrow('used by slot a')
+  })
+
   it('says so when the range is used up', async () => {
     await expect(createPortPool([low, low]).claim('a', {})).rejects.toMatchObject({
       code: 'slot.port_in_use',

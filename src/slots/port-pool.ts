@@ -8,6 +8,13 @@ export interface PortClaim {
   readonly release: () => void
 }
 
+export interface PortWish {
+  readonly explicit?: number
+  readonly previous?: number | null
+  /** The start that asks was given up: it must not take the port from the one that came after it. */
+  readonly signal?: AbortSignal
+}
+
 /**
  * Which loopback port does a slot get? One claim at a time, so that two slots never choose the same. A claim belongs to a start; what
  * outlives it is a preference, which others avoid while they have a choice. Source: SPEC 10 "Ports".
@@ -17,7 +24,9 @@ export interface PortPool {
    * `explicit`: that port or `slot.port_in_use`; only a running slot or another process can be in its way. Otherwise `previous`, when it is
    * free and no other slot's preference; else the lowest free one of the range, those that others prefer last.
    */
-  claim(slot: string, wish: { readonly explicit?: number; readonly previous?: number | null }): Promise<PortClaim>
+  claim(slot: string, wish: PortWish): Promise<PortClaim>
+  /** Could this slot claim that port now? Errors: `slot.port_in_use`. */
+  checkFree(slot: string, port: number): Promise<void>
   /** The port that this slot had, or is to have. A port is preferred by one slot: the last one for which it was said. */
   prefer(slot: string, port: number): void
 }
@@ -48,9 +57,9 @@ export function createPortPool(range: readonly [number, number]): PortPool {
     return claim
   }
 
-  async function claimExplicit(slot: string, port: number): Promise<PortClaim> {
+  async function checkFree(slot: string, port: number): Promise<void> {
     const owner = claimedByOther(slot, port)
-    if (owner === undefined && (await isFree(port))) return take(slot, port)
+    if (owner === undefined && (await isFree(port))) return
     const holder = owner === undefined ? 'another process' : `slot ${owner}`
     throw Hal0Error.of('slot.port_in_use', `port ${port} of slot ${slot} is used by ${holder}`, {
       param: 'port',
@@ -76,14 +85,18 @@ export function createPortPool(range: readonly [number, number]): PortPool {
   }
 
   return {
-    claim: (slot, { explicit, previous }) => {
-      const result = tail.then(() => {
+    claim: (slot, { explicit, previous, signal }) => {
+      const result = tail.then(async () => {
+        signal?.throwIfAborted()
         claims.delete(slot)
-        return explicit === undefined ? claimAny(slot, previous) : claimExplicit(slot, explicit)
+        if (explicit === undefined) return await claimAny(slot, previous)
+        await checkFree(slot, explicit)
+        return take(slot, explicit)
       })
       tail = result.catch(() => undefined)
       return result
     },
+    checkFree,
     prefer,
   }
 }

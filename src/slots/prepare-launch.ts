@@ -40,7 +40,7 @@ export async function readSlotConfig(home: Home, slot: string): Promise<SlotConf
 }
 
 /**
- * Everything that a slot with this configuration is to launch now; claims a port for it.
+ * Everything that a slot with this configuration is to launch now; claims a port for it, unless `signal` has aborted: then it rejects.
  * Errors: `slot.not_ready` (no model bound), `slot.config_error` (unknown runner, damaged header), `model.not_found`,
  * `slot.model_missing`, `slot.port_in_use`, `slot.spawn_failed` (no such program).
  */
@@ -48,10 +48,12 @@ export async function prepareLaunch(
   sources: LaunchSources,
   config: SlotConfig,
   previousPort: number | null,
+  signal: AbortSignal,
 ): Promise<Binding> {
   const launch = await planWithoutPort(sources, config)
   const claim = await sources.ports.claim(config.name, {
     previous: previousPort,
+    signal,
     ...(config.port === undefined ? {} : { explicit: config.port }),
   })
   return { ...launch, plan: launch.planOn(claim.port), releasePort: claim.release }
@@ -64,7 +66,13 @@ export async function prepareLaunch(
 export async function isLaunchChanged(sources: LaunchSources, running: Binding): Promise<boolean> {
   const config = await readSlotConfig(sources.home, running.config.name)
   const launch = await planWithoutPort(sources, config)
-  return !isDeepStrictEqual(launch.planOn(config.port ?? running.plan.port), running.plan)
+  const port = config.port ?? running.plan.port
+  if (port !== running.plan.port) await sources.ports.checkFree(config.name, port)
+  const isSame =
+    launch.modelId === running.modelId &&
+    launch.runner === running.runner &&
+    isDeepStrictEqual(launch.planOn(port), running.plan)
+  return !isSame
 }
 
 async function planWithoutPort(sources: LaunchSources, config: SlotConfig) {

@@ -78,6 +78,22 @@ describe('one look at an engine', () => {
     expect((await look({ props: () => [200, {}] }, 'without keys')).kind).toBe('ready')
   })
 
+  it('sees an engine that closes after each answer although it promised not to', async () => {
+    const closing = createServer((request, response) => {
+      const body = request.url === '/v1/models' ? { data: [1] } : {}
+      const status = request.url === '/props' && request.headers.authorization === undefined ? 401 : 200
+      response.writeHead(status).end(JSON.stringify(body), () => request.socket.end())
+    })
+    server = closing
+    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
+    const address = closing.address()
+    if (address === null || typeof address === 'string') throw new Error('no address')
+    const prober = createProber(`http://127.0.0.1:${address.port}`, SPEC, KEY)
+    expect((await prober.look()).kind).toBe('ready')
+    expect((await prober.look()).kind).toBe('ready')
+    await prober.close()
+  })
+
   it('nobody there is silence, not an error', async () => {
     const prober = createProber('http://127.0.0.1:1', SPEC, KEY)
     expect((await prober.look()).kind).toBe('silent')

@@ -77,6 +77,8 @@ async function ask(client: Client, path: string, headers: Record<string, string>
     path,
     method: 'GET',
     headers,
+    // One connection each: an engine that closes after its answers must not look like one that is silent.
+    reset: true,
     signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
   })
   const parts: Buffer[] = []

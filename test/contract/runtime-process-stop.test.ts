@@ -125,7 +125,7 @@ describe('stop ends the whole engine', () => {
     const stat = readProcStat(pid)
     const startTicks = (stat?.startTicks ?? 0) - 1
     const watch = watchAdopted({ pid, startTicks }, systemClock)
-    const deps = { clock: systemClock, log: silentLog, bootId: readBootId() }
+    const deps = { clock: systemClock, log: silentLog, bootId: readBootId(), homeId: bench.homeId }
     const engine = new ProcessEngine({ pid, startTicks, cookie: `${bench.homeId}:agent:a1`, groupId: pid }, watch, deps)
     expect(isSameProcess(engine.ref)).toBe(false)
     expect(isSameProcess({ ...engine.ref, start_ticks: startTicks + 1 })).toBe(true)

@@ -1,3 +1,4 @@
+import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { eventually, freePort, startTestDaemon } from '../support/daemon-harness.ts'
 import { fakeControl } from '../support/start-fake.ts'
@@ -102,6 +103,25 @@ describe('a cold slot', () => {
     expect((await at.chat({})).status).toBeGreaterThanOrEqual(500)
     await at.writeSlot('a', {})
     await expect(at.daemon.slots.restart('a', { drainMs: 0 })).resolves.toMatchObject({ state: 'ready' })
+  })
+
+  it('a load to another model id, or to a taken port, does what it says', async () => {
+    const at = await startTestDaemon({ a: {} })
+    await at.load('a')
+    await at.writeSlot('a', { model: 'twin' })
+    await expect(at.daemon.slots.load('a')).resolves.toMatchObject({ model_id: 'twin' })
+    expect((await at.chat({ model: 'twin' })).status).toBe(200)
+    const { pid } = at.row('a')
+    const holder = createServer()
+    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
+    const address = holder.address()
+    if (address === null || typeof address === 'string') throw new Error('no address')
+    await at.writeSlot('a', { model: 'twin', port: address.port })
+    for (const wish of [() => at.daemon.slots.load('a'), () => at.daemon.slots.restart('a', { drainMs: 0 })]) {
+      await expect(wish()).rejects.toMatchObject({ code: 'slot.port_in_use' })
+    }
+    expect(at.row('a')).toMatchObject({ state: 'ready', pid })
+    await new Promise((resolve) => holder.close(resolve))
   })
 
   it('loads two at a time when the daemon starts', async () => {

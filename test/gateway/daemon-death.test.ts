@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { daemonFilePath, engineKeyPath, slotLogPath, slotStatePath } from '../../src/files/home.ts'
@@ -146,6 +146,26 @@ describe('kill -9 of the daemon', () => {
     const { slots } = (await (await fetch(`${url}/api/slots`)).json()) as { slots: { name: string; state: string }[] }
     expect(slots.map((row) => row.state)).toEqual(['offline', 'offline'])
     expect((await chat(url)).status).toBe(200)
+  })
+})
+
+describe('a copy of a home', () => {
+  it('is another home: starting it leaves the engines of the first alone', async () => {
+    const at = await makeHome({ a: {} })
+    const first = await serve(at)
+    expect((await chat(first.url)).status).toBe(200)
+    const engines = await at.enginePids()
+    const copy = `${at.folder}-copy`
+    await cp(at.folder, copy, { recursive: true })
+    onTestFinished(() => rm(copy, { recursive: true, force: true }))
+    const second = startCli(['--home', copy, 'serve', '--port', '0'], { userFolder: at.folder })
+    onTestFinished(async () => {
+      second.process.kill('SIGTERM')
+      await second.ended
+    })
+    await second.until('stdout', /(http:\/\/127\.0\.0\.1:\d+)/)
+    expect(await at.enginePids()).toEqual(engines)
+    expect((await chat(first.url)).status).toBe(200)
   })
 })
 

@@ -51,6 +51,8 @@ export function openActor(options: HarnessOptions) {
       if (message === 'a fault in the slot actor') faults.push(facts)
     },
   }
+  let filesHeld: Promise<void> = Promise.resolve()
+  let letFiles: () => void = () => {}
   let files: 'same' | 'changed' | Error = 'same'
   let verdict: ProbeVerdict = { kind: 'silent' }
   let looks: (() => void)[] = []
@@ -78,6 +80,7 @@ export function openActor(options: HarnessOptions) {
     effects: {
       readConfig: async () => config,
       isChanged: async () => {
+        await filesHeld
         if (files instanceof Error) throw files
         return files === 'changed'
       },
@@ -149,6 +152,13 @@ export function openActor(options: HarnessOptions) {
     /** What the slot's files say from now on, compared with what runs. */
     setFiles: (next: 'same' | 'changed' | Error) => {
       files = next
+      letFiles()
+    },
+    /** Reading the files lasts until `setFiles`. */
+    holdFiles: () => {
+      filesHeld = new Promise((resolve) => {
+        letFiles = resolve
+      })
     },
     /** What the next look at the engine sees. */
     say: (next: ProbeVerdict) => {

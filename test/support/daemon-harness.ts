@@ -34,7 +34,7 @@ export interface TestHome {
   enginePids(): Promise<readonly number[]>
 }
 
-/** A home in a temporary folder, gone when the test is over. `settings`: tables of hal0.toml. */
+/** A home in a temporary folder with two ids for one model file, `hello` and `twin`; gone when the test is over. `settings`: tables of hal0.toml. */
 export async function makeHome(
   slots: Readonly<Record<string, TestSlot>>,
   settings: Readonly<Record<string, object>> = {},
@@ -57,7 +57,10 @@ export async function makeHome(
   const { runners, ...others } = settings
   const text = stringify({ ...others, runners: { cpu: { binary: FAKE_ENGINE }, ...runners } })
   await writeFile(join(home.etc, 'hal0.toml'), text)
-  await writeFile(join(home.etc, 'models.toml'), stringify({ models: { hello: { path: HELLO_GGUF } } }))
+  await writeFile(
+    join(home.etc, 'models.toml'),
+    stringify({ models: { hello: { path: HELLO_GGUF }, twin: { path: HELLO_GGUF } } }),
+  )
   const writeSlot = (name: string, slot: TestSlot) =>
     writeFile(
       join(home.etc, 'slots', `${name}.toml`),

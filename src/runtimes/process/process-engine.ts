@@ -11,6 +11,7 @@ export interface ProcessEngineDeps {
   readonly clock: Clock
   readonly log: Log
   readonly bootId: string
+  readonly homeId: string
 }
 
 /** One engine that runs as processes of this machine; see EngineProcess for what it promises. */
@@ -23,7 +24,7 @@ export class ProcessEngine implements EngineProcess {
   #running: { readonly deadline: StopDeadline; readonly outcome: Promise<StopOutcome> } | undefined
 
   constructor(identity: EngineIdentity, watch: ExitWatch, deps: ProcessEngineDeps) {
-    this.ref = { pid: identity.pid, start_ticks: identity.startTicks, boot_id: deps.bootId }
+    this.ref = { pid: identity.pid, start_ticks: identity.startTicks, boot_id: deps.bootId, home_id: deps.homeId }
     this.exited = watch.exited
     this.#watch = watch
     this.#deps = deps

@@ -68,6 +68,7 @@ class ProcessRuntime implements Runtime {
       clock: this.#clock,
       log,
       bootId: this.#bootId,
+      homeId: this.#homeId,
     })
     this.#rotator.watchUntil(logPath, engine.exited)
     return engine
@@ -80,9 +81,13 @@ class ProcessRuntime implements Runtime {
       selfPid: process.pid,
       isOwn: (cookie) => this.#own.has(cookie),
     })
-    const thisBoot = recorded.filter(({ ref }) => ref.boot_id === this.#bootId)
-    const engines = thisBoot.map(({ ref, ...rest }) => ({ ...rest, pid: ref.pid, startTicks: ref.start_ticks }))
-    const byRecord = chooseRecorded(table, engines, { homeId: this.#homeId, found: byCookie })
+    const ours = recorded.filter(({ ref }) => ref.boot_id === this.#bootId && ref.home_id === this.#homeId)
+    const engines = ours.map(({ ref, ...rest }) => ({ ...rest, pid: ref.pid, startTicks: ref.start_ticks }))
+    const byRecord = chooseRecorded(table, engines, {
+      homeId: this.#homeId,
+      selfPid: process.pid,
+      found: byCookie,
+    })
     return [...byCookie, ...byRecord].map((survivor) => {
       const { slot, attemptId } = survivor.cookie
       return { slot, attemptId, process: this.#adopted.get(survivor.cookieText) ?? this.#adopt(survivor) }
@@ -97,6 +102,7 @@ class ProcessRuntime implements Runtime {
       clock: this.#clock,
       log,
       bootId: this.#bootId,
+      homeId: this.#homeId,
     })
     this.#adopted.set(cookieText, engine)
     void engine.exited.then(() => this.#adopted.delete(cookieText))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SeenProcess } from './family.ts'
-import { chooseSurvivors } from './survivors.ts'
+import { chooseRecorded, chooseSurvivors } from './survivors.ts'
 
 function seen(
   pid: number,
@@ -51,5 +51,36 @@ describe('chooseSurvivors', () => {
     ['one of the asker', seen(100, 1, 'home:agent:own')],
   ])('leaves out %s', (_what, process) => {
     expect(choose([process], ['home:agent:own'])).toEqual([])
+  })
+})
+
+describe('chooseRecorded', () => {
+  const record = { slot: 'agent', attemptId: 'a1', pid: 100, startTicks: 10 }
+  const recorded = (table: SeenProcess[], found = choose2(table)) =>
+    chooseRecorded(table, [record], { homeId: 'home', selfPid: 50, found }).map(({ cookie, main, groupId }) => ({
+      ...cookie,
+      pid: main.pid,
+      groupId,
+    }))
+  const choose2 = (table: SeenProcess[]) => chooseSurvivors(table, { homeId: 'home', selfPid: 50, isOwn: () => false })
+
+  it('takes the process of the record that cleared its environment', () => {
+    expect(recorded([seen(100, 10, undefined)])).toEqual([{ ...a1, pid: 100, groupId: 100 }])
+  })
+
+  it.each<[string, SeenProcess[]]>([
+    ['is gone', []],
+    ['was recycled', [seen(100, 11, undefined)]],
+    ['is a zombie', [seen(100, 10, undefined, { state: 'Z' })]],
+    ['says that it is another home’s', [seen(100, 10, 'copy:agent:a1')]],
+    ['says that it is another attempt’s', [seen(100, 10, 'home:agent:a2')]],
+    ['was found by its cookie', [seen(100, 10, 'home:agent:a1')]],
+  ])('leaves alone one that %s', (_name, table) => {
+    expect(recorded(table)).toEqual([])
+  })
+
+  it('never takes the daemon itself', () => {
+    const options = { homeId: 'home', selfPid: 100, found: [] }
+    expect(chooseRecorded([seen(100, 10, undefined)], [record], options)).toEqual([])
   })
 })

@@ -26,18 +26,16 @@ export interface RecordedEngine {
 export function chooseRecorded(
   table: readonly SeenProcess[],
   recorded: readonly RecordedEngine[],
-  options: { readonly homeId: string; readonly found: readonly SurvivorFacts[] },
+  options: { readonly homeId: string; readonly selfPid: number; readonly found: readonly SurvivorFacts[] },
 ): readonly SurvivorFacts[] {
   return recorded.flatMap(({ slot, attemptId, pid, startTicks }) => {
     const main = table.find((seen) => seen.pid === pid && seen.startTicks === startTicks && !isDead(seen))
     const cookie = { homeId: options.homeId, slot, attemptId }
     const cookieText = formatCookie(cookie)
-    if (
-      main === undefined ||
-      options.found.some((facts) => facts.main.pid === pid || facts.cookieText === cookieText)
-    ) {
-      return []
-    }
+    if (main === undefined || pid === options.selfPid) return []
+    // Whatever still carries a cookie speaks for itself.
+    if (main.cookie !== undefined && main.cookie !== cookieText) return []
+    if (options.found.some((facts) => facts.main.pid === pid || facts.cookieText === cookieText)) return []
     return [{ cookie, cookieText, main, groupId: main.pid === main.groupId ? main.pid : undefined }]
   })
 }
