@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { bindModelInText } from '../config/bind-model.ts'
-import { readModels, registerModel } from '../config/models-file.ts'
+import { moveModel, readModels, registerModel } from '../config/models-file.ts'
 import { listSlotFiles, readSlotFile, slotFilePath } from '../config/slot-file.ts'
 import { writeSlotFile } from '../config/write-slot.ts'
 import { DEFAULT_SLOT } from '../contract/slot-row.ts'
@@ -21,12 +21,28 @@ export async function prepareAgentSlot(home: Home, modelFile: string | undefined
   if (modelFile !== undefined) await requireGgufFile(modelFile)
   await prepareHome(home, { writesEtc: true })
   const existing = await readSlotFile(home, DEFAULT_SLOT)
+  await followBundledModel(home)
   if (existing === undefined) {
     const modelId = await registerFile(home, modelFile ?? BUNDLED_MODEL)
     await writeSlotFile(home, DEFAULT_SLOT, newSlotText(modelId))
   } else if (modelFile !== undefined) {
     await bindModel(home, await registerFile(home, modelFile))
   }
+}
+
+/** The bundled model comes with the program: where that was moved or replaced by a package, the row that quickstart wrote follows it. */
+async function followBundledModel(home: Home): Promise<void> {
+  for (const path of (await readModels(home)).values()) {
+    if (path === BUNDLED_MODEL || !path.endsWith('/models/hello.gguf') || (await isReadable(path))) continue
+    await moveModel(home, path, BUNDLED_MODEL)
+  }
+}
+
+function isReadable(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function bindModel(home: Home, modelId: string): Promise<void> {

@@ -27,12 +27,28 @@ async function findSlots(home: Home): Promise<Finding> {
   const listed = await listSlotFiles(home).catch(messageOf)
   if (typeof listed === 'string') return { ...base, ok: false, found: listed }
   const { names, unfit } = listed
-  const problems = await Promise.all(names.map((name) => readSlotFile(home, name).then(() => undefined, messageOf)))
+  const models = await readModels(home).catch(() => undefined)
+  const problems = await Promise.all(names.map((name) => findSlotProblem(home, name, models)))
   const found = problems.filter((problem) => problem !== undefined)
   found.push(...unfit.map((file) => `${slotsFolder(home)}/${file}: not the name of a slot`))
   if (found.length > 0) return { ...base, ok: false, found: found.join('; ') }
   if (names.length > 0) return { ...base, ok: true, found: names.join(', ') }
   return { ...base, ok: true, found: `no slot file yet in ${slotsFolder(home)}` }
+}
+
+/** `models` is undefined when models.toml itself cannot be read: then that is the finding. */
+async function findSlotProblem(
+  home: Home,
+  name: string,
+  models: ReadonlyMap<string, string> | undefined,
+): Promise<string | undefined> {
+  try {
+    const id = (await readSlotFile(home, name))?.model.default ?? ''
+    if (id === '' || models === undefined || models.has(id)) return undefined
+    return `${name}: no model ${JSON.stringify(id)} in ${modelsFilePath(home)}`
+  } catch (cause) {
+    return messageOf(cause)
+  }
 }
 
 async function findModels(home: Home): Promise<Finding> {

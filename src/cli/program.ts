@@ -47,7 +47,10 @@ export function buildProgram(end: (code: ExitCode) => void): Command {
   const program = new Command('hal0')
     .description('Serves local AI models from named slots behind one OpenAI-compatible gateway.')
     .version(ownVersion(), '-V, --version')
-    .option('--home <dir>', 'folder of the installation (default: HAL0_HOME, else /etc/hal0 … for root, else ~/.hal0)')
+    .option(
+      '--home <dir>',
+      'folder of the installation (default: HAL0_HOME, else ~/.hal0; for root /etc/hal0 …, and ~/.hal0 is looked at too)',
+    )
     .option('--url <url>', 'address of the daemon (default: HAL0_API_URL, else daemon.json of the home)')
     .option('--json', 'print JSON; errors too (on stderr)')
     .showHelpAfterError('(`hal0 --help` or `hal0 COMMAND --help` shows what there is)')

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Home, homeAt } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { daemonSettingsPath, readDaemonSettings } from './daemon-settings.ts'
-import { findModelPath, modelsFilePath, readModels, registerModel } from './models-file.ts'
+import { findModelPath, modelsFilePath, moveModel, readModels, registerModel } from './models-file.ts'
 import { isAutoloaded, runnerKeyOf } from './rules/slot-defaults.ts'
 import { listSlotFiles, readSlotFile, slotFilePath, slotsFolder } from './slot-file.ts'
 import { writeSlotFile } from './write-slot.ts'
@@ -182,6 +182,21 @@ describe('models.toml', () => {
   it('says what is wrong with an id', async () => {
     await writeFile(modelsFilePath(home), '[models."a b"]\npath = "/a.gguf"\n')
     expect((await failure(readModels(home))).message).toContain('models.a b: expected a model id')
+  })
+
+  it('follows a file that was moved, and leaves all else as it is', async () => {
+    const text = '# mine\n[models.a]\npath = "/old/a.gguf" # here\n[models.b]\npath = "/old/b.gguf"\n'
+    await writeFile(modelsFilePath(home), text)
+    expect(await moveModel(home, '/old/a.gguf', '/new "x"/a.gguf')).toBe(true)
+    expect([...(await readModels(home))]).toEqual([
+      ['a', '/new "x"/a.gguf'],
+      ['b', '/old/b.gguf'],
+    ])
+    expect(await readFile(modelsFilePath(home), 'utf8')).toContain('# here')
+    // Spelt in a way that is not replaced: nothing is written.
+    await writeFile(modelsFilePath(home), "[models.a]\npath = '/old/a.gguf'\n")
+    expect(await moveModel(home, '/old/a.gguf', '/new/a.gguf')).toBe(false)
+    expect([...(await readModels(home)).values()]).toEqual(['/old/a.gguf'])
   })
 
   it('does not give an id another file', async () => {

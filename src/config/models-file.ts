@@ -62,3 +62,18 @@ export async function registerModel(home: Home, id: string, path: string): Promi
   if (!parsed.ok) throw configError(parsed.error)
   await writeFileWhole(file, text)
 }
+
+/**
+ * The file of a model has another place: every mention of the old path in models.toml becomes the new one, all else stays as it is.
+ * False = the text does not spell the path in a way that can be replaced safely; nothing was written. Errors: `config.invalid`.
+ */
+export async function moveModel(home: Home, from: string, to: string): Promise<boolean> {
+  const file = modelsFilePath(home)
+  const before = await readFile(file, 'utf8')
+  const moved = new Map([...(await readModels(home))].map(([id, path]) => [id, path === from ? to : path]))
+  const text = before.replaceAll(JSON.stringify(from), JSON.stringify(to))
+  const parsed = parseToml(file, text, modelsFileSchema)
+  const isMoved = parsed.ok && Object.entries(parsed.value.models).every(([id, row]) => moved.get(id) === row.path)
+  if (isMoved) await writeFileWhole(file, text)
+  return isMoved
+}

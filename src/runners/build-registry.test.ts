@@ -54,7 +54,7 @@ describe('where llama-server is found', () => {
   it('says what was looked for, where, and how to get it', async () => {
     await expect(find({ PATH: '/nowhere' })).rejects.toMatchObject({
       code: 'slot.spawn_failed',
-      message: expect.stringMatching(/"llama-server" on PATH \(\/nowhere\).*\[runners\.cpu\].*"embedded"/),
+      message: expect.stringMatching(/"llama-server" on PATH; .*\[runners\.cpu\].*start hal0 again.*"embedded"/),
     })
     await chmod(program, 0o644)
     await expect(find({ binary: program })).rejects.toMatchObject({

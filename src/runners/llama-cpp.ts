@@ -33,8 +33,8 @@ async function find(options: LlamaCppOptions): Promise<string> {
   if (found !== undefined) return found
   throw Hal0Error.of(
     'slot.spawn_failed',
-    `runner "${key}" cannot start: no program "${wanted}" on PATH (${env['PATH'] ?? ''}); install llama.cpp, ` +
-      `name its llama-server as binary in [runners.${key}], or give the slot the runner "embedded"`,
+    `runner "${key}" cannot start: no program "${wanted}" on PATH; install llama.cpp, or name its llama-server ` +
+      `as binary in [runners.${key}] of hal0.toml, and start hal0 again; or give the slot the runner "embedded"`,
     { details: { binary: wanted } },
   )
 }

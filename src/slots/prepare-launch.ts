@@ -110,6 +110,15 @@ function findRunner(runners: RunnerRegistry, config: SlotConfig): Runner {
   const runner = runners.find(key)
   if (runner === undefined) {
     const known = runners.all().map((r) => r.key)
+    if (config.binary === undefined) {
+      throw Hal0Error.of(
+        'slot.config_error',
+        `slot ${config.name}: device ${config.device} has no runner in this version`,
+        {
+          param: 'device',
+        },
+      )
+    }
     throw Hal0Error.of('slot.config_error', `slot ${config.name}: no runner "${key}" (known: ${known.join(', ')})`, {
       param: 'binary',
     })

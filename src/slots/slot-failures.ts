@@ -10,7 +10,9 @@ const STOP_RETRY_MS = 5_000
 /** There is no such slot. `known`: those there are. */
 export function noSlotError(slot: string, known: readonly string[]): Hal0Error {
   const list = known.length === 0 ? '' : ` (there are: ${known.join(', ')})`
-  return Hal0Error.of('slot.not_found', `no slot ${JSON.stringify(slot)}${list}`, { details: { slot } })
+  const remedy =
+    'List the slots with `hal0 slot list`; a file that was added meanwhile counts from the next start of hal0.'
+  return Hal0Error.of('slot.not_found', `no slot ${JSON.stringify(slot)}${list}`, { details: { slot, remedy } })
 }
 
 /** What a failed load left in the record, as those who waited for it see it. */

@@ -12,8 +12,6 @@ import { type CliChild, type CliRun, repoRoot, runCli, startCli } from '../suppo
 // Each test starts several processes one after the other, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000 })
 
-const FIRST_PORT = 20_000 + (process.pid % 1000) * 10
-
 let folder = ''
 let home = ''
 let children: CliChild[] = []
@@ -21,9 +19,7 @@ let children: CliChild[] = []
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'hal0-quickstart-'))
   home = join(folder, 'home')
-  // Engine ports of our own: another daemon on this machine may look for a free one at the same moment.
   await mkdir(join(home, 'etc/hal0'), { recursive: true })
-  await writeFile(join(home, 'etc/hal0/hal0.toml'), `[slots]\nport_range = [${FIRST_PORT}, ${FIRST_PORT + 9}]\n`)
   children = []
 })
 
@@ -56,6 +52,15 @@ describe('quickstart --ask', () => {
     expect(run).toMatchObject({ code: 0, stdout: '4\n' })
     expect(await processesMentioning(folder)).toEqual([])
     expect((await hal0('status')).code).toBe(3)
+  })
+
+  it('follows the bundled model when the program was moved', async () => {
+    const models = join(home, 'etc/hal0/models.toml')
+    await mkdir(join(home, 'etc/hal0/slots'), { recursive: true })
+    await writeFile(models, '# mine\n[models.hello]\npath = "/gone/hal0/models/hello.gguf"\n')
+    await writeFile(join(home, 'etc/hal0/slots/agent.toml'), 'name = "agent"\n[model]\ndefault = "hello"\n')
+    expect(await hal0('quickstart', '--port', '0', '--ask', 'What is 2+2?')).toMatchObject({ code: 0, stdout: '4\n' })
+    expect(await readFile(models, 'utf8')).toMatch(/^# mine\n[^]*models\/hello\.gguf"\n$/)
   })
 
   it('--json gives the slot and the answer', async () => {
@@ -111,8 +116,7 @@ describe('quickstart --ask', () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    const settings = `[server]\nport = ${port}\n[slots]\nport_range = [${FIRST_PORT}, ${FIRST_PORT + 9}]\n`
-    await writeFile(join(home, 'etc/hal0/hal0.toml'), settings)
+    await writeFile(join(home, 'etc/hal0/hal0.toml'), `[server]\nport = ${port}\n`)
     try {
       expect(await hal0('quickstart', '--ask', 'What is 2+2?')).toMatchObject({ code: 0, stdout: '4\n' })
     } finally {
@@ -235,8 +239,6 @@ describe('doctor', () => {
   // For root a daemon without --home would use the system's folders; the one that runs is the one that is meant.
   it('looks at the home of the daemon that runs', async () => {
     const personal = join(folder, '.hal0')
-    await mkdir(join(personal, 'etc/hal0'), { recursive: true })
-    await copyFile(join(home, 'etc/hal0/hal0.toml'), join(personal, 'etc/hal0/hal0.toml'))
     const child = startCli(['quickstart', '--port', '0'], { userFolder: folder })
     children.push(child)
     await child.until('stdout', /Ctrl-C stops/)
@@ -244,6 +246,15 @@ describe('doctor', () => {
     expect(run.stdout).toMatch(new RegExp(`^ok\\tsettings\\t${personal}/etc/hal0/hal0\\.toml`, 'm'))
     expect(run.stdout).toMatch(/^ok\tslots\tagent\t/m)
     expect(run.stdout).toMatch(/^ok\tmodels\thello\t/m)
+    // Nothing runs any more, and the files are wrong: now it is needed most.
+    child.process.kill('SIGTERM')
+    await child.ended
+    await writeFile(join(personal, 'etc/hal0/hal0.toml'), '[server]\nprot = 1\n')
+    await writeFile(join(personal, 'etc/hal0/slots/b.toml'), 'name = "b"\n[model]\ndefault = "helo"\n')
+    const later = await runCli(['doctor'], { userFolder: folder })
+    expect(later.code).toBe(1)
+    expect(later.stdout).toMatch(/^FAIL\tsettings\t.*server\.prot/m)
+    expect(later.stdout).toMatch(/^warn\tslots\tb: no model "helo"/m)
   })
 })
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { findDaemon } from '../../client/find-daemon.ts'
 import { readDaemonSettings } from '../../config/daemon-settings.ts'
 import type { Home } from '../../files/home.ts'
@@ -9,8 +10,8 @@ import { type GlobalOptions, homeOf, homesToSearch, outputOf } from '../globals.
 import { findHomeFiles } from '../home-findings.ts'
 
 /**
- * `hal0 doctor`: 0 = hal0 can run here, whatever optional things miss; 1 = it cannot. Looks at the home of a running daemon, else at the one
- * a daemon would use. JSON: `{ok, findings: [finding, …]}`.
+ * `hal0 doctor`: 0 = hal0 can run here, whatever optional things miss; 1 = it cannot. Looks at the home of a running daemon, else at one
+ * that has files, else at the one a daemon would use. JSON: `{ok, findings: [finding, …]}`.
  */
 export async function doctor(globals: GlobalOptions): Promise<ExitCode> {
   const output = outputOf(globals)
@@ -46,6 +47,8 @@ async function chooseHome(globals: GlobalOptions): Promise<Home> {
   for (const home of homesToSearch(globals)) {
     if ((await findDaemon({ env: {}, home })).kind === 'found') return home
   }
+  // Nothing runs: the one that has been set up. Root's own is where `npm start` puts it.
+  for (const home of homesToSearch(globals)) if (existsSync(home.etc)) return home
   return homeOf(globals, { personal: false })
 }
 
