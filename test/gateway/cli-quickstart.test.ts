@@ -216,7 +216,7 @@ describe('the slot commands against a running daemon', () => {
     const text = await hal0('slot', 'show', 'nobody')
     expect(text.stderr.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^hal0: .*nobody.*\(slot\.not_found\)$/),
-      '  List the slots with `hal0 slot list`.',
+      expect.stringMatching(/^ {2}List the slots with `hal0 slot list`; /),
     ])
     expectOk(await hal0('slot', 'load', 'agent', '--wait', '0'))
   })
