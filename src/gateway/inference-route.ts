@@ -46,14 +46,17 @@ export async function serveInference(exchange: Exchange, path: InferencePath, de
   await sendToSlot(exchange, { path, slot: decision.slot, body, asked, model, waitMs }, deps)
 }
 
-/** An engine that is gone when its request is to be sent costs a second lease, once, within the same wait. */
+/** An engine may be gone whenever a request comes to it; one that keeps dying is given up after so many. */
+const MAX_LEASES = 5
+
+/** An engine that is gone before it has read its request costs another lease, within the same wait. */
 async function sendToSlot(exchange: Exchange, ready: Ready, deps: InferenceDeps): Promise<void> {
   const begunMs = deps.clock.monotonicMs()
   let { waitMs } = ready
-  for (const mayComeAgain of [true, false]) {
+  for (let nth = 1; nth <= MAX_LEASES; nth++) {
     const lease = await acquire(exchange, ready.slot, waitMs, deps.slots)
     if (lease === undefined) return
-    if ((await sendToEngine(exchange, lease, ready, mayComeAgain, deps)) === 'over') return
+    if ((await sendToEngine(exchange, lease, ready, nth < MAX_LEASES, deps)) === 'over') return
     if (exchange.signal.aborted) throw exchange.signal.reason
     waitMs = Math.max(0, ready.waitMs - (deps.clock.monotonicMs() - begunMs))
   }

@@ -6,7 +6,8 @@ import { SECOND_MS } from '../kernel/units.ts'
 import type { Lease } from '../slots/slots.ts'
 import { noteFailure, sendError } from './answer.ts'
 import { type AnswerEnd, AnswerWriter } from './answer-writer.ts'
-import { CUT_OFF, type EngineConnection, type EnginePools, isReset } from './engine-pool.ts'
+import { CUT_OFF, type EngineConnection } from './engine-connection.ts'
+import type { EnginePools } from './engine-pools.ts'
 import type { Exchange } from './exchange.ts'
 import { CLIENT_GONE } from './exchange.ts'
 import { brokenAnswerError, lostError, stalledError } from './relay-errors.ts'
@@ -24,7 +25,7 @@ export interface EngineRequest {
   readonly stream: boolean
   /** `model` in the answer. */
   readonly askedName: string
-  /** May it be left unanswered when it did not reach the engine? Otherwise the client is told. */
+  /** May it be left unanswered when the engine has not read it? Otherwise the client is told. */
   readonly mayComeAgain: boolean
 }
 
@@ -34,8 +35,8 @@ export interface RelayDeps {
   readonly clock: Clock
 }
 
-/** `unsent`: the request did not reach the engine and the client has been told nothing; only with `mayComeAgain`. */
-export type RelayOutcome = 'over' | 'unsent'
+/** `unread`: the engine has not read the request and the client has been told nothing; only with `mayComeAgain`. */
+export type RelayOutcome = 'over' | 'unread'
 
 /**
  * The death of an engine is told twice, by its connections and by its slot. Who hears it from one waits so long for the other: the slot must
@@ -65,14 +66,15 @@ class Relay implements Dispatcher.DispatchHandler {
   readonly #resolve: (outcome: RelayOutcome) => void
   readonly #guard: StallGuard
   readonly #writer: AnswerWriter
-  #connection: EngineConnection
+  readonly #connection: EngineConnection
   /** Set once the request is being written. */
   #controller: Dispatcher.DispatchController | undefined
   #answerBegan = false
-  #retried = false
-  /** Refused, and waiting for the news of the engine's death, or the other way round. */
+  /** The answer ended in good order, and the connection has a future. */
+  #mayReuse = false
+  /** Unread, and waiting for the news of the engine's death, or the other way round. */
   #cancelWait: CancelTimer | undefined
-  #isRefused = false
+  #isUnread = false
   /** The client is gone, but this engine must not be cut off: its answer is read and thrown away. */
   #discarding = false
   #isOver = false
@@ -116,10 +118,6 @@ class Relay implements Dispatcher.DispatchHandler {
     revoked.addEventListener('abort', this.#onRevoked)
     if (signal.aborted) return this.#onEnding()
     if (revoked.aborted) return this.#onRevoked()
-    this.#dispatch()
-  }
-
-  #dispatch(): void {
     const { path, headers, body, stream } = this.#request
     // llama-server closes after a stream although it promised keep-alive, so a connection serves one stream only.
     this.#connection.client.dispatch({ method: 'POST', path, headers, body, ...(stream ? { reset: true } : {}) }, this)
@@ -128,7 +126,7 @@ class Relay implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isOver) return controller.abort(CUT_OFF)
     this.#controller = controller
-    this.#connection.markSent(this.#deps.clock.monotonicMs())
+    this.#connection.markSent()
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: HeaderBag): void {
@@ -142,64 +140,42 @@ class Relay implements Dispatcher.DispatchHandler {
     if (this.#isOver) return
     this.#guard.seen()
     if (this.#discarding || this.#writer.push(chunk)) return
-    this.#conclude(this.#writer.end(), 'discard')
+    this.#conclude(this.#writer.end())
   }
 
   onResponseEnd(): void {
     if (this.#isOver) return
-    const next = this.#request.stream || this.#writer.isEventStream ? 'discard' : 'reuse'
-    if (this.#discarding) this.#finish(next)
-    else this.#conclude(this.#writer.end(), next)
+    this.#mayReuse = !this.#request.stream && !this.#writer.isEventStream
+    if (this.#discarding) this.#finish()
+    else this.#conclude(this.#writer.end())
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.#isOver) return
     if (this.#answerBegan) {
-      if (this.#writer.isError && !this.#discarding) return this.#conclude(this.#writer.end(), 'discard')
+      if (this.#writer.isError && !this.#discarding) return this.#conclude(this.#writer.end())
       return this.#lose(lostError(this.#lease.slot, 'in_answer', error))
     }
-    if (this.#controller === undefined) return this.#onRefused(error)
-    // Behind a race: the connections of a dying engine end one after the other, and its backlog last.
-    if (this.#retried && isReset(error)) return this.#onRefused(error)
-    if (!this.#retried && this.#connection.wasKeepAliveRace(error, this.#deps.clock.monotonicMs())) {
-      return this.#sendAfresh()
-    }
-    this.#lose(lostError(this.#lease.slot, 'sent', error))
-  }
-
-  /** The connection was closing as the request was written: once more, on one of which the engine knows nothing yet. */
-  #sendAfresh(): void {
-    this.#retried = true
-    this.#controller = undefined
-    this.#cancelWait?.()
-    this.#cancelWait = undefined
-    if (this.#lease.revoked.aborted) return this.#onRevoked()
-    const { pools } = this.#deps
-    void pools.discard(this.#connection)
-    this.#connection = pools.take(this.#lease, { fresh: true })
-    this.#dispatch()
-  }
-
-  /** Nothing was sent, or the kernel says that it was not read. Whether the engine is dead is for the slot to say. */
-  #onRefused(error: Error): void {
     const wasSent = this.#controller !== undefined
-    const lost = () => this.#lose(lostError(this.#lease.slot, wasSent ? 'sent' : 'refused', error))
-    if (!this.#request.mayComeAgain || this.#discarding) return lost()
-    this.#isRefused = true
+    const lost = (): void => this.#lose(lostError(this.#lease.slot, wasSent ? 'sent' : 'refused', error))
+    const isUnread = !wasSent || this.#connection.wasResetUnread(error)
+    if (!isUnread || !this.#request.mayComeAgain || this.#discarding) return lost()
+    this.#isUnread = true
     if (this.#lease.revoked.aborted) return this.#onRevoked()
-    // An engine that lives on after a reset may have meant it.
-    const go = wasSent ? lost : () => this.#finish('discard', 'unsent')
-    this.#cancelWait = this.#deps.clock.setTimer(DEATH_NEWS_MS, go)
+    // Whether the engine is dead is for the slot to say; one that lives on after a reset may have meant it.
+    this.#cancelWait = this.#deps.clock.setTimer(DEATH_NEWS_MS, wasSent ? lost : () => this.#finish('unread'))
   }
 
   readonly #onRevoked = (): void => {
     const reason = toHal0Error(this.#lease.revoked.reason)
-    const fail = (): void => (isEngineLoss(reason) ? this.#lose(reason) : this.#fail(reason))
+    const isDeath = reason.code === 'dispatch.upstream_unavailable'
+    const fail = (): void => (isDeath ? this.#lose(reason) : this.#fail(reason))
     if (!this.#request.mayComeAgain || this.#discarding || this.#exchange.isClientGone) return fail()
     // A connection may still be under way: it is cut off before it can write anything.
-    if (this.#controller === undefined || this.#isRefused) return this.#finish('discard', 'unsent')
-    const mayBeUnread = !this.#answerBegan && (this.#retried || this.#connection.isSilentReuse)
-    if (!mayBeUnread || !isEngineLoss(reason)) return fail()
+    if (this.#controller === undefined) return this.#finish('unread')
+    // Only a death proves that a reset was not the engine's own doing.
+    if (this.#isUnread) return isDeath ? this.#finish('unread') : fail()
+    if (!isDeath || !this.#connection.isSilent) return fail()
     // The slot was faster than the connection in telling of the engine's death; how that ends says whether the request was read.
     this.#cancelWait = this.#deps.clock.setTimer(DEATH_NEWS_MS, fail)
   }
@@ -210,14 +186,14 @@ class Relay implements Dispatcher.DispatchHandler {
     if (reason !== CLIENT_GONE) return this.#fail(toHal0Error(reason))
     this.#writer.stop()
     // Nothing has to be read to its end before anything was sent.
-    if (this.#lease.endpoint.onClientAbort !== 'drain' || this.#controller === undefined) return this.#finish('discard')
+    if (this.#lease.endpoint.onClientAbort !== 'drain' || this.#controller === undefined) return this.#finish()
     this.#discarding = true
     this.#guard.go()
     this.#controller.resume()
   }
 
   /** The engine is done; what it said decides what is left to tell. */
-  #conclude(end: AnswerEnd, next: 'reuse' | 'discard'): void {
+  #conclude(end: AnswerEnd): void {
     const { slot } = this.#lease
     if (end.kind === 'broken') return this.#lose(brokenAnswerError(slot, end))
     if (end.kind === 'engine_error') {
@@ -225,7 +201,7 @@ class Relay implements Dispatcher.DispatchHandler {
       const { error, ...as } = wrapEngineError({ slot, status, body, retryAfter: headers['retry-after'] })
       sendError(this.#exchange, error, as)
     }
-    this.#finish(next)
+    this.#finish()
   }
 
   /** Fails, and the operator hears of it. */
@@ -243,10 +219,10 @@ class Relay implements Dispatcher.DispatchHandler {
       noteFailure(this.#exchange, error)
       this.#writer.breakOff(errorBody(error, { requestId: this.#exchange.id }))
     }
-    this.#finish('discard')
+    this.#finish()
   }
 
-  #finish(then: 'reuse' | 'discard', outcome: RelayOutcome = 'over'): void {
+  #finish(outcome: RelayOutcome = 'over'): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#guard.stop()
@@ -257,7 +233,7 @@ class Relay implements Dispatcher.DispatchHandler {
       this.#lease.release()
       this.#resolve(outcome)
     }
-    if (then === 'reuse') {
+    if (this.#mayReuse) {
       this.#deps.pools.giveBack(this.#connection)
       release()
       return
@@ -265,8 +241,4 @@ class Relay implements Dispatcher.DispatchHandler {
     // Cuts off an answer that is still under way. The lease ends when the engine has been cut off, not before: it would be handed on while the engine still works.
     this.#deps.pools.discard(this.#connection).then(release, release)
   }
-}
-
-function isEngineLoss(error: Hal0Error): boolean {
-  return error.code === 'dispatch.upstream_unavailable'
 }

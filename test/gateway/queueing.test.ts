@@ -158,7 +158,7 @@ describe('connections to the engine', () => {
         expect(answer.status).toBe(200)
         if (stream) expect(answer.text).toContain('[DONE]')
       }
-      expect((await engine.state()).counters.answered).toBeGreaterThanOrEqual(300)
+      expect((await engine.state()).counters.answered).toBe(300)
     },
     60_000,
   )
@@ -175,7 +175,7 @@ describe('connections to the engine', () => {
       }),
     )
     expect(failed).toBe(0)
-    expect((await engine.state()).counters.answered).toBeGreaterThanOrEqual(300)
+    expect((await engine.state()).counters.answered).toBe(300)
   }, 60_000)
 
   it('CASES 45: eight clients leave before their request is written; the ninth notices nothing', async () => {
@@ -195,7 +195,7 @@ describe('connections to the engine', () => {
     ({ origin, engineKey: undefined, alias: 'agent', onClientAbort: 'abort', routes: ENGINE_ROUTES }) as const
 
   /** Answers the first request of a connection, and closes on the second without a word; else on every one. */
-  async function rudeEngine(answersFirst: boolean, thinksMs = 0) {
+  async function rudeEngine(answersFirst: boolean) {
     let closedOnReuse = 0
     let requests = 0
     const sockets = new Set<Socket>()
@@ -210,8 +210,7 @@ describe('connections to the engine', () => {
           return
         }
         if (seen > 1) closedOnReuse++
-        if (thinksMs === 0) socket.destroy()
-        else setTimeout(() => socket.destroy(), thinksMs)
+        socket.destroy()
       })
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -255,24 +254,16 @@ describe('connections to the engine', () => {
     }
   }
 
-  it('a connection that closes as it is used again is a race, and the request is repeated once', async () => {
-    const rude = await rudeEngine(true)
-    await begin()
-    const racing = await startGateway(createStubSlots({ agent: { endpoint: endpointAt(rude.origin) } }))
-    try {
-      while (rude.closedOnReuse() < 3) expect((await send(racing.origin, chat())).text).toBe('{}')
-    } finally {
-      await racing.stop()
-      rude.stop()
-    }
-  })
+  /** Longer than any connection has to rest before it is used again, shorter than it is kept. */
+  const rest = () => new Promise((resolve) => setTimeout(resolve, 200))
 
-  it('an engine that works on a request and then dies was not racing: it is not asked again', async () => {
-    const rude = await rudeEngine(true, 100)
+  it('a written request that comes to nothing is not sent again, however soon its connection ended', async () => {
+    const rude = await rudeEngine(true)
     await begin()
     const failing = await startGateway(createStubSlots({ agent: { endpoint: endpointAt(rude.origin) } }))
     try {
       expect((await send(failing.origin, chat())).status).toBe(200)
+      await rest()
       const answer = await send(failing.origin, chat())
       expect([rude.closedOnReuse(), answer.status]).toEqual([1, 502])
       expect(rude.requests()).toBe(2)
@@ -282,15 +273,15 @@ describe('connections to the engine', () => {
     }
   })
 
-  it('an engine that ends without having read the request is asked again, however long that took', async () => {
-    const deaf = await deafEngine(150)
+  it('an engine that resets after an answer is found out before its connection is used again', async () => {
+    const deaf = await deafEngine(20)
     await begin()
-    const racing = await startGateway(createStubSlots({ agent: { endpoint: endpointAt(deaf.origin) } }))
+    const patient = await startGateway(createStubSlots({ agent: { endpoint: endpointAt(deaf.origin) } }))
     try {
-      for (let n = 0; n < 3; n++) expect((await send(racing.origin, chat())).status).toBe(200)
-      expect(deaf.resets()).toBeGreaterThan(0)
+      for (let n = 0; n < 20; n++) expect((await send(patient.origin, chat())).status).toBe(200)
+      await expect.poll(() => deaf.resets()).toBeGreaterThan(0)
     } finally {
-      await racing.stop()
+      await patient.stop()
       deaf.stop()
     }
   })
@@ -307,17 +298,17 @@ describe('connections to the engine', () => {
     expect(slots.log.filter((entry) => entry === 'lease agent')).toHaveLength(2)
   })
 
-  it('an engine that refuses connections is tried with a second lease, and no more', async () => {
+  it('an engine that refuses connections is tried with five leases, and no more', async () => {
     await begin()
     await engine.stop()
     const answer = await send(gateway.origin, chat())
     expect(answer.status).toBe(502)
     expect(answer.text).toContain('cannot be reached')
-    expect(slots.log.filter((entry) => entry === 'lease agent')).toHaveLength(2)
-    expect(slots.waits[1]).toBeLessThan(slots.waits[0] ?? 0)
+    expect(slots.log.filter((entry) => entry === 'lease agent')).toHaveLength(5)
+    expect(slots.waits[4]).toBeLessThan(slots.waits[0] ?? 0)
   })
 
-  it('a new connection that closes is not a race, and the request is not repeated', async () => {
+  it('a request that a new connection closes over is not repeated', async () => {
     const rude = await rudeEngine(false)
     await begin()
     const failing = await startGateway(createStubSlots({ agent: { endpoint: endpointAt(rude.origin) } }))
@@ -333,14 +324,14 @@ describe('connections to the engine', () => {
   it('plain answers share a connection, streams do not', async () => {
     await begin()
     const connection = async () => (await engine.state()).last_request?.connection
-    const used = new Set<number | undefined>()
-    for (let n = 0; n < 40; n++) {
-      await send(gateway.origin, chat())
-      used.add(await connection())
-    }
-    expect(used.size).toBe(1)
+    await send(gateway.origin, chat())
     const first = await connection()
+    await rest()
+    await send(gateway.origin, chat())
+    expect(await connection()).toBe(first)
+    await rest()
     await send(gateway.origin, chat({ stream: true }))
+    expect(await connection()).toBe(first)
     await send(gateway.origin, chat())
     expect(await connection()).not.toBe(first)
   })
@@ -349,6 +340,7 @@ describe('connections to the engine', () => {
     await begin()
     await send(gateway.origin, chat())
     const first = (await engine.state()).last_request?.connection
+    await rest()
     slots.engineGone('attempt-1')
     slots.setAttempt('attempt-2')
     await send(gateway.origin, chat())
