@@ -16,19 +16,20 @@ import { lockHome } from './files/home-lock.ts'
 import { prepareHome } from './files/prepare-home.ts'
 import { createFrontDoor, listen } from './front-door.ts'
 import { createGateway } from './gateway/gateway.ts'
+import { gatewaySettingsOf } from './gateway/settings.ts'
 import { systemClock } from './kernel/clock.ts'
 import { Hal0Error, messageOf } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
-import { isoTime, SECOND_MS } from './kernel/units.ts'
+import { isoTime } from './kernel/units.ts'
 import { createRunnerRegistry } from './runners/build-registry.ts'
 import { LLAMA_SERVER_KEYS } from './runners/llama-server-keys.ts'
 import { DEFAULT_LOG_LIMITS } from './runtimes/process/log-file.ts'
 import { LogRotator } from './runtimes/process/log-rotator.ts'
-import { ownProcess } from './runtimes/process/proc.ts'
 import { createProcessRuntime } from './runtimes/process/process-runtime.ts'
 import { createSlotEffects } from './slots/effects.ts'
 import { createPortPool } from './slots/port-pool.ts'
 import { reapSurvivors } from './slots/reap-survivors.ts'
+import { slotSettingsOf } from './slots/settings.ts'
 import { openSlots } from './slots/slot-manager.ts'
 import type { Slots } from './slots/slots.ts'
 import { ownVersion } from './version.ts'
@@ -96,13 +97,13 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     bus,
     log,
     effects: createSlotEffects(home, runners, ports),
-    settings: slotSettings(settings),
+    settings: slotSettingsOf(settings),
   })
   undo.push(() => slots.close({ drainMs: 0, keepEngines: false }))
 
   const closing = new AbortController()
   const guard = createOpenGuard({ allowedHosts: () => settings.server.allowed_hosts })
-  const gateway = createGateway({ slots, guard, settings: gatewaySettings(settings), log, clock, bus })
+  const gateway = createGateway({ slots, guard, settings: gatewaySettingsOf(settings), log, clock, bus })
   undo.push(() => gateway.close())
   const startedAt = isoTime(clock.nowMs())
   let url = ''
@@ -118,7 +119,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   ;({ url } = await listen(server, host, wish.port ?? settings.server.port))
   undo.push(async () => void server.close())
 
-  const file: DaemonFile = { url, ...ownProcess(), started_at: startedAt }
+  const file: DaemonFile = { url, pid: process.pid, started_at: startedAt }
   await writeFileWhole(daemonFilePath(home), `${JSON.stringify(file, null, 2)}\n`, 0o600)
   announce(bus, log, 'daemon.started', `hal0 ${ownVersion()} serves ${url} from ${home.label}`)
   void slots.autoload()
@@ -184,24 +185,4 @@ function runnerSettings({ runners }: DaemonSettings) {
       return [key, { binary: own?.binary, onClientAbort: own?.on_client_abort }]
     }),
   )
-}
-
-function slotSettings({ slots }: DaemonSettings) {
-  return {
-    queueLimit: slots.queue_limit,
-    stopGraceMs: slots.stop_grace_s * SECOND_MS,
-    stopWaitMs: slots.stop_wait_s * SECOND_MS,
-    loadVerdictMs: slots.load_verdict_s * SECOND_MS,
-    loadLimitMs: slots.load_limit_s * SECOND_MS,
-  }
-}
-
-function gatewaySettings({ dispatcher, server }: DaemonSettings) {
-  return {
-    loadWaitS: dispatcher.load_wait_s,
-    jsonLimitBytes: server.json_limit_bytes,
-    stallS: dispatcher.stall_s,
-    clientStallS: dispatcher.client_stall_s,
-    unknownModel: dispatcher.unknown_model,
-  }
 }

@@ -37,10 +37,7 @@ export async function findDaemon(options: {
   const file = daemonFileSchema.safeParse(parseJson(text))
   const url = file.success ? normalUrl(file.data.url) : undefined
   if (!file.success || url === undefined) {
-    return none(
-      'bad_file',
-      `${path} is not a daemon file; expected {"url", "pid", "start_ticks", "boot_id", "started_at"}.`,
-    )
+    return none('bad_file', `${path} is not a daemon file; expected {"url", "pid", "started_at"}.`)
   }
   if (!isAlive(file.data.pid)) {
     return none('not_running', `The hal0 daemon of ${folderText(options.home)} (pid ${file.data.pid}) is gone.`)

@@ -67,6 +67,7 @@ export const daemonSettingsSchema = z.strictObject({
       /** A name nobody knows: the slot `agent` answers, or 404. */
       unknown_model: z.enum(['agent', 'reject'], 'expected "agent" or "reject"').default('agent'),
       /** Longest silence of an engine between two chunks. */
+      // Longer than any pause between two tokens of a working engine, shorter than what a person waits for a dead one.
       stall_s: seconds(300),
       /** Longest time a client may take no byte while data waits. */
       client_stall_s: seconds(120),

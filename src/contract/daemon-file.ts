@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import { processRefSchema } from './slot-state.ts'
 
 /** `var-lib/hal0/daemon.json` (0600): how a client on this machine finds the daemon. Source: SPEC 2. */
 export const daemonFileSchema = z.object({
   /** `http://HOST:PORT`, without a trailing slash. */
   url: z.string(),
-  ...processRefSchema.shape,
+  pid: z.number().int().positive(),
   /** ISO 8601 UTC. */
   started_at: z.string(),
 })

@@ -24,7 +24,7 @@ describe('lockHome', () => {
 
   it('names the daemon that has it, also when asked through another path', async () => {
     const lock = await lockHome(homeAt(folder))
-    const other = { url: 'http://127.0.0.1:1', pid: 7, start_ticks: 12, boot_id: 'b', started_at: 'x' }
+    const other = { url: 'http://127.0.0.1:1', pid: 7, started_at: 'x' }
     await writeFile(daemonFilePath(homeAt(folder)), JSON.stringify(other))
     await symlink(folder, `${folder}-link`)
     try {

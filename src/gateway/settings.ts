@@ -1,4 +1,4 @@
-import { MIB } from '../kernel/units.ts'
+import type { DaemonSettings } from '../config/daemon-settings.ts'
 
 /** What an operator may change about the gateway. Source: SPEC 11. */
 export interface GatewaySettings {
@@ -14,11 +14,13 @@ export interface GatewaySettings {
   readonly unknownModel: 'agent' | 'reject'
 }
 
-export const defaultGatewaySettings: GatewaySettings = {
-  loadWaitS: 60,
-  jsonLimitBytes: 64 * MIB,
-  // Longer than any pause between two tokens of a working engine, shorter than what a person waits for a dead one.
-  stallS: 300,
-  clientStallS: 120,
-  unknownModel: 'agent',
+/** The gateway's part of hal0.toml; defaults live in its schema. */
+export function gatewaySettingsOf({ dispatcher, server }: DaemonSettings): GatewaySettings {
+  return {
+    loadWaitS: dispatcher.load_wait_s,
+    jsonLimitBytes: server.json_limit_bytes,
+    stallS: dispatcher.stall_s,
+    clientStallS: dispatcher.client_stall_s,
+    unknownModel: dispatcher.unknown_model,
+  }
 }

@@ -1,17 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type ActorHarness, openActor } from '../../test/support/actor-harness.ts'
+import { openActor, openReadyActor as ready } from '../../test/support/actor-harness.ts'
 import { Hal0Error } from '../kernel/errors.ts'
-
-/** Loads with the fake runtime and a prober that says what the test wants. */
-async function ready(options: Parameters<typeof openActor>[0] = {}): Promise<ActorHarness> {
-  const slot = openActor(options)
-  const loaded = slot.load()
-  await slot.settle()
-  slot.say({ kind: 'ready', parallel: options.parallel ?? 2 })
-  await slot.settle()
-  await loaded
-  return slot
-}
 
 describe('unloading', () => {
   it('is immediate without leases', async () => {

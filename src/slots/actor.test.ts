@@ -1,16 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ActorHarness, openActor } from '../../test/support/actor-harness.ts'
-
-/** Loads with the fake runtime and a prober that says what the test wants. */
-async function ready(options: Parameters<typeof openActor>[0] = {}): Promise<ActorHarness> {
-  const slot = openActor(options)
-  const loaded = slot.load()
-  await slot.settle()
-  slot.say({ kind: 'ready', parallel: options.parallel ?? 2 })
-  await slot.settle()
-  await loaded
-  return slot
-}
+import { type ActorHarness, openActor, openReadyActor as ready } from '../../test/support/actor-harness.ts'
 
 describe('loading', () => {
   it('goes offline → starting → warming → ready and records the phases', async () => {

@@ -1,4 +1,5 @@
-import { MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
+import type { DaemonSettings } from '../config/daemon-settings.ts'
+import { KIB, MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
 
 /** Numbers of the slot lifecycle that a home can change (`[slots]` in hal0.toml). Source: SPEC 5, 11. */
 export interface SlotSettings {
@@ -14,6 +15,17 @@ export interface SlotSettings {
   readonly loadLimitMs: number
 }
 
+/** The slots' part of hal0.toml; defaults live in its schema. */
+export function slotSettingsOf({ slots }: DaemonSettings): SlotSettings {
+  return {
+    queueLimit: slots.queue_limit,
+    stopGraceMs: slots.stop_grace_s * SECOND_MS,
+    stopWaitMs: slots.stop_wait_s * SECOND_MS,
+    loadVerdictMs: slots.load_verdict_s * SECOND_MS,
+    loadLimitMs: slots.load_limit_s * SECOND_MS,
+  }
+}
+
 /** Main process dead, others of its tree left: they get this long before SIGKILL. Nobody waits for their answer any more. */
 export const LEFTOVER_GRACE_MS = SECOND_MS
 
@@ -25,7 +37,7 @@ export const PROBE_EARLY_FOR_MS = MINUTE_MS
 export const PROBE_TIMEOUT_MS = 3 * SECOND_MS
 
 /** How much of an engine's log is read to find the decisive line. */
-export const LOG_TAIL_BYTES = 64 * 1024
+export const LOG_TAIL_BYTES = 64 * KIB
 
 /** serving ↔ ready follows every request; events and the record follow at most this often. */
 export const FLIP_INTERVAL_MS = 250

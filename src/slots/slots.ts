@@ -54,11 +54,14 @@ export interface Slots {
    * `slot.model_missing`), and the failure of the load (`slot.port_in_use`, `slot.spawn_failed`, `slot.health_failed`).
    */
   acquire(name: string, options: AcquireOptions): Promise<Lease>
-  /** A person's load: no-op when it serves already, joins a running load. Resolves with the end state. Errors as `acquire`. */
+  /**
+   * A person's load: joins a running load; of a slot that serves, restarts it once when its launch has changed (leases may end first),
+   * else does nothing. A mistake in its files rejects and leaves what runs alone. Resolves with the end state. Errors as `acquire`.
+   */
   load(name: string): Promise<SlotRow>
-  /** Resolves when the process is dead and the slot offline. Errors: `slot.not_found`, `slot.terminate_timeout`. */
+  /** Resolves when the process is dead and the slot offline (a failed one too). Errors: `slot.not_found`, `slot.terminate_timeout`. */
   unload(name: string, request: StopRequest): Promise<SlotRow>
-  /** unload + load; also from `error` and `offline`. */
+  /** unload + load; also from `error` and `offline`. A mistake in the files rejects before anything is stopped. */
   restart(name: string, request: StopRequest): Promise<SlotRow>
   /** Absolute path of the slot's engine log. Errors: `slot.not_found`. */
   logPath(name: string): string

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import { silentLog } from '../../src/kernel/log.ts'
 import { watchAdopted } from '../../src/runtimes/process/engine-exit.ts'
 import { EngineFamily } from '../../src/runtimes/process/engine-family.ts'
-import { isSameProcess, readBootId, readProcStat } from '../../src/runtimes/process/proc.ts'
+import { isAlive, readBootId, readProcStat } from '../../src/runtimes/process/proc.ts'
 import { ProcessEngine } from '../../src/runtimes/process/process-engine.ts'
 import { killQuietly, ProcessBench, pidsOf, statLineOf, until } from './runtime-process-harness.ts'
 
@@ -127,9 +127,8 @@ describe('stop ends the whole engine', () => {
     const watch = watchAdopted({ pid, startTicks }, systemClock)
     const deps = { clock: systemClock, log: silentLog, bootId: readBootId(), homeId: bench.homeId }
     const engine = new ProcessEngine({ pid, startTicks, cookie: `${bench.homeId}:agent:a1`, groupId: pid }, watch, deps)
-    expect(isSameProcess(engine.ref)).toBe(false)
-    expect(isSameProcess({ ...engine.ref, start_ticks: startTicks + 1 })).toBe(true)
-    expect(isSameProcess({ ...engine.ref, start_ticks: startTicks + 1, boot_id: 'another' })).toBe(false)
+    expect(isAlive(pid, startTicks)).toBe(false)
+    expect(isAlive(pid, startTicks + 1)).toBe(true)
     expect(await engine.stop({ graceMs: 0 })).toBe('gone')
     expect(await engine.exited).toMatchObject({ kind: 'unknown' })
     expect(statLineOf(pid)).toBeDefined()
@@ -157,19 +156,19 @@ describe('after kill -9 of the daemon', () => {
       daemon.kill(signal)
       return gone
     }
-    return { daemon, ref: JSON.parse(line) as { pid: number }, end }
+    return { daemon, ref: JSON.parse(line) as { pid: number; start_ticks: number }, end }
   }
 
   it('the engine goes on, is found, and is ended', async () => {
     const { ref, end } = await startDaemon('echo up; while :; do echo line; sleep 0.02; done')
     await end('SIGKILL')
-    expect(isSameProcess(ref as never)).toBe(true)
+    expect(isAlive(ref.pid, ref.start_ticks)).toBe(true)
     const found = await bench.runtime.findSurvivors([])
     expect(found).toMatchObject([{ slot: 'agent', attemptId: 'a1', process: { ref } }])
     expect((await bench.runtime.findSurvivors([]))[0]?.process).toBe(found[0]?.process)
     expect(await found[0]?.process.stop({ graceMs: LONG_MS })).toBe('terminated')
     expect(await found[0]?.process.exited).toMatchObject({ kind: 'unknown' })
-    expect(isSameProcess(ref as never)).toBe(false)
+    expect(isAlive(ref.pid, ref.start_ticks)).toBe(false)
   })
 
   it('an engine whose wrapper was killed as well is found and ended', async () => {

@@ -193,8 +193,6 @@ describe('finding the daemon', () => {
     JSON.stringify({
       url: 'http://127.0.0.1:8080',
       pid: process.pid,
-      start_ticks: 1,
-      boot_id: 'b',
       started_at: '2026-01-01T00:00:00Z',
       ...more,
     })

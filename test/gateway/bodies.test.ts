@@ -1,10 +1,9 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ENGINE_ROUTES } from '../../src/runners/runner.ts'
 import { send } from '../support/raw-http.ts'
 import { type FakeEngine, startFakeEngine } from '../support/start-fake.ts'
 import { startGateway, type TestGateway } from '../support/start-gateway.ts'
-import { createStubSlots, type StubSlots } from '../support/stub-slots.ts'
+import { agentEndpoint, createStubSlots, type StubSlots } from '../support/stub-slots.ts'
 
 let engine: FakeEngine
 let slots: StubSlots
@@ -12,13 +11,7 @@ let gateway: TestGateway
 
 beforeEach(async () => {
   engine = await startFakeEngine({ argv: ['--alias', 'agent'] })
-  const endpoint = {
-    origin: engine.origin,
-    engineKey: engine.key,
-    alias: 'agent',
-    onClientAbort: 'abort',
-    routes: ENGINE_ROUTES,
-  } as const
+  const endpoint = agentEndpoint(engine)
   slots = createStubSlots({
     agent: { endpoint },
   })
@@ -172,13 +165,7 @@ describe('bodies', () => {
 
   it('CASES 7: a model rewritten to a longer multi-byte name keeps the byte count right', async () => {
     const alias = 'größer-模型-😀'
-    const endpoint = {
-      origin: engine.origin,
-      engineKey: engine.key,
-      alias,
-      onClientAbort: 'abort',
-      routes: ENGINE_ROUTES,
-    } as const
+    const endpoint = { ...agentEndpoint(engine), alias }
     const renaming = await startGateway(createStubSlots({ agent: { endpoint } }))
     try {
       await engine.setKnobs({ model_name: alias })

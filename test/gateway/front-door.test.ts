@@ -1,9 +1,10 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOpenGuard } from '../../src/access/guard.ts'
+import { daemonSettingsSchema } from '../../src/config/daemon-settings.ts'
 import { createFrontDoor, listen } from '../../src/front-door.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
-import { defaultGatewaySettings } from '../../src/gateway/settings.ts'
+import { gatewaySettingsOf } from '../../src/gateway/settings.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import { createStubSlots } from '../support/stub-slots.ts'
@@ -20,7 +21,7 @@ beforeEach(async () => {
   gateway = createGateway({
     slots: createStubSlots({}),
     guard: createOpenGuard({ allowedHosts: () => [] }),
-    settings: defaultGatewaySettings,
+    settings: gatewaySettingsOf(daemonSettingsSchema.parse({})),
     log,
     clock: systemClock,
     bus: { publish: () => {} },

@@ -3,11 +3,10 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { GatewaySettings } from '../../src/gateway/settings.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
-import { ENGINE_ROUTES } from '../../src/runners/runner.ts'
 import { open, send, start } from '../support/raw-http.ts'
 import { type FakeEngine, type FakeKnobs, startFakeEngine } from '../support/start-fake.ts'
 import { startGateway, type TestGateway } from '../support/start-gateway.ts'
-import { createStubSlots, type StubSlots } from '../support/stub-slots.ts'
+import { agentEndpoint, createStubSlots, type StubSlots } from '../support/stub-slots.ts'
 
 let engine: FakeEngine
 let slots: StubSlots
@@ -18,13 +17,7 @@ async function begin(
   options: { settings?: Partial<GatewaySettings>; parallel?: number } = {},
 ): Promise<void> {
   engine = await startFakeEngine({ argv: ['--alias', 'agent', '--parallel', '64'], knobs })
-  const endpoint = {
-    origin: engine.origin,
-    engineKey: engine.key,
-    alias: 'agent',
-    onClientAbort: 'abort',
-    routes: ENGINE_ROUTES,
-  } as const
+  const endpoint = agentEndpoint(engine)
   const { parallel } = options
   slots = createStubSlots({
     agent: { endpoint, ...(parallel === undefined ? {} : { parallel }) },
@@ -191,8 +184,7 @@ describe('connections to the engine', () => {
     expect((await engine.state()).counters.active).toBe(0)
   })
 
-  const endpointAt = (origin: string) =>
-    ({ origin, engineKey: undefined, alias: 'agent', onClientAbort: 'abort', routes: ENGINE_ROUTES }) as const
+  const endpointAt = (origin: string) => agentEndpoint({ origin })
 
   /** Answers the first request of a connection, and closes on the second without a word; else on every one. */
   async function rudeEngine(answersFirst: boolean) {

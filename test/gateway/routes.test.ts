@@ -3,11 +3,10 @@ import OpenAI from 'openai'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Hal0Error } from '../../src/kernel/errors.ts'
 import { err } from '../../src/kernel/result.ts'
-import { ENGINE_ROUTES } from '../../src/runners/runner.ts'
 import { send } from '../support/raw-http.ts'
 import { type FakeEngine, startFakeEngine } from '../support/start-fake.ts'
 import { startGateway, type TestGateway } from '../support/start-gateway.ts'
-import { createStubSlots, type StubSlots } from '../support/stub-slots.ts'
+import { agentEndpoint, createStubSlots, type StubSlots } from '../support/stub-slots.ts'
 
 let engine: FakeEngine
 let slots: StubSlots
@@ -15,13 +14,7 @@ let gateway: TestGateway
 
 beforeEach(async () => {
   engine = await startFakeEngine({ argv: ['--alias', 'agent'] })
-  const endpoint = {
-    origin: engine.origin,
-    engineKey: engine.key,
-    alias: 'agent',
-    onClientAbort: 'abort',
-    routes: ENGINE_ROUTES,
-  } as const
+  const endpoint = agentEndpoint(engine)
   slots = createStubSlots({
     agent: { endpoint },
     bare: { endpoint, row: { model_id: null } },

@@ -196,3 +196,14 @@ export function openActor(options: HarnessOptions) {
     },
   }
 }
+
+/** A slot that has been loaded. */
+export async function openReadyActor(options: HarnessOptions = {}): Promise<ActorHarness> {
+  const slot = openActor(options)
+  const loaded = slot.load()
+  await slot.settle()
+  slot.say({ kind: 'ready', parallel: options.parallel ?? 2 })
+  await slot.settle()
+  await loaded
+  return slot
+}

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Guard } from '../../src/access/guard.ts'
+import { daemonSettingsSchema } from '../../src/config/daemon-settings.ts'
 import type { NewEvent } from '../../src/contract/events.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
-import { defaultGatewaySettings, type GatewaySettings } from '../../src/gateway/settings.ts'
+import { type GatewaySettings, gatewaySettingsOf } from '../../src/gateway/settings.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import { ok } from '../../src/kernel/result.ts'
@@ -39,7 +40,7 @@ export async function startGateway(
   const gateway = createGateway({
     slots,
     guard,
-    settings: { ...defaultGatewaySettings, ...settings },
+    settings: { ...gatewaySettingsOf(daemonSettingsSchema.parse({})), ...settings },
     log,
     clock: systemClock,
     bus: { publish: (event) => void events.push(event) },

@@ -1,5 +1,6 @@
 import type { SlotRow } from '../../src/contract/slot-row.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
+import { ENGINE_ROUTES } from '../../src/runners/runner.ts'
 import type { AcquireOptions, EngineEndpoint, Lease, Slots } from '../../src/slots/slots.ts'
 
 export interface StubSlot {
@@ -172,4 +173,9 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
       })
     },
   }
+}
+
+/** The endpoint of slot `agent` at a fake engine (or at any origin), with every route. */
+export function agentEndpoint(engine: { readonly origin: string; readonly key?: string }): EngineEndpoint {
+  return { origin: engine.origin, engineKey: engine.key, alias: 'agent', onClientAbort: 'abort', routes: ENGINE_ROUTES }
 }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
-import type { ProcessRef } from '../../contract/slot-state.ts'
 import { errnoOf } from '../../kernel/errors.ts'
 import { COOKIE_ENV } from './rules/engine-cookie.ts'
 import type { SeenProcess } from './rules/family.ts'
@@ -32,18 +31,6 @@ export function readProcStat(pid: number): ProcStat | undefined {
 export function isAlive(pid: number, startTicks: number): boolean {
   const stat = readProcStat(pid)
   return stat !== undefined && stat.startTicks === startTicks && !isDead(stat)
-}
-
-/** Whether the process a record names is alive on this boot; a recycled pid is not. Source: SPEC 4 "Adoption". */
-export function isSameProcess(ref: ProcessRef): boolean {
-  return ref.boot_id === readBootId() && isAlive(ref.pid, ref.start_ticks)
-}
-
-/** What names this process to others, also when its pid is used again. Throws as `readProcStat`. */
-export function ownProcess(): ProcessRef {
-  const stat = readProcStat(process.pid)
-  if (stat === undefined) throw new Error('/proc does not list this process')
-  return { pid: process.pid, start_ticks: stat.startTicks, boot_id: readBootId() }
 }
 
 /** Changes with every boot of the machine. */
