@@ -165,6 +165,26 @@ export function runnerContract(name: string, startEngine: StartEngine, options: 
         await idle()
       })
 
+      it('never mixes answers that are decoded at once', async () => {
+        const prompts = [
+          'Tell me a story',
+          'Count to 25',
+          'List the days of the week',
+          'What is a slot?',
+          'Count to ten',
+        ]
+        const content = async (prompt: string): Promise<unknown> =>
+          (await post(engine, CHAT, ask(prompt))).json.choices[0].message.content
+        const alone = new Map<string, unknown>()
+        for (const prompt of prompts) alone.set(prompt, await content(prompt))
+        // An engine that mixed them did so in one answer of twelve.
+        for (let round = 0; round < 10; round++) {
+          const asked = Array.from({ length: 10 }, (_, i) => prompts[(i * 3 + round) % prompts.length] ?? '')
+          const answers = await Promise.all(asked.map(content))
+          expect(answers).toEqual(asked.map((prompt) => alone.get(prompt)))
+        }
+      })
+
       it('answers more requests at once than it has sequences', async () => {
         const { json } = await get(engine, '/props')
         const plain = await post(engine, CHAT, ask('Tell me a story'))

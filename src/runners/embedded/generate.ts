@@ -47,7 +47,7 @@ export async function generate(
     return await decode(engine, held, prompt, settings, signal, onText)
   } catch (error) {
     // After a fault of the engine nobody knows what the window holds.
-    if (!signal.aborted) await held.sequence.clearHistory()
+    if (!signal.aborted) await engine.turns.take(() => held.sequence.clearHistory())
     throw error
   } finally {
     held.release()
@@ -69,16 +69,16 @@ async function decode(
   signal: AbortSignal,
   onText: OnText,
 ): Promise<AnswerFacts> {
-  const { loaded, counters } = engine
+  const { loaded, counters, turns } = engine
   const sequence = held.sequence
   const startMs = performance.now()
-  const cachedTokens = await reusePrompt(sequence, prompt, settings.cachePrompt)
+  const cachedTokens = await turns.take(() => reusePrompt(sequence, prompt, settings.cachePrompt))
   counters.cachedPromptTokens += cachedTokens
   let at = cachedTokens
   while (prompt.length - at > PROMPT_STEP_TOKENS) {
     signal.throwIfAborted()
     const step = prompt.slice(at, at + PROMPT_STEP_TOKENS)
-    await sequence.evaluateWithoutGeneratingNewTokens(step)
+    await turns.take(() => sequence.evaluateWithoutGeneratingNewTokens(step))
     at += step.length
     counters.promptTokens += step.length
   }
@@ -105,7 +105,7 @@ async function decode(
   let stepStartMs = 0
   try {
     while (true) {
-      const next = await steps.next()
+      const next = await turns.take(() => steps.next())
       const nowMs = performance.now()
       if (answer.length === 0) {
         promptMs = nowMs - startMs
@@ -137,7 +137,7 @@ async function decode(
       stepStartMs = performance.now()
     }
   } finally {
-    await steps.return()
+    await turns.take(() => steps.return())
     counters.longestTokens = Math.max(counters.longestTokens, sequence.nextTokenIndex)
   }
   if (stopType !== 'word') {
