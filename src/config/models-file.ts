@@ -2,23 +2,28 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'smol-toml'
 import { z } from 'zod'
+import { type ModelFacts, modelFactsSchema, modelIdSchema } from '../contract/model.ts'
 import { writeFileWhole } from '../files/atomic-write.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { configError } from './mistake.ts'
 import { parseToml, readTomlFile } from './toml-file.ts'
 
-export const MODEL_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
-
 /** `etc/hal0/models.toml`: the registry, one `[models.<id>]` table per model. Source: SPEC 2, 3. */
 export const modelsFileSchema = z.strictObject({
   models: z
     .record(
-      z.string().regex(MODEL_ID_PATTERN, 'expected a model id of letters, digits and . _ : / -'),
-      z.strictObject({ path: z.string().startsWith('/', 'expected an absolute path') }),
+      modelIdSchema,
+      modelFactsSchema.refine((row) => row.path !== undefined || row.files !== undefined, 'expected path or files'),
     )
     .default({}),
 })
+export type ModelsFile = z.output<typeof modelsFileSchema>
+
+/** The (first) file of a row. */
+export function firstFileOf(row: ModelFacts): string {
+  return row.path ?? row.files?.[0] ?? ''
+}
 
 export function modelsFilePath(home: Home): string {
   return join(home.etc, 'models.toml')
@@ -29,7 +34,7 @@ export async function readModels(home: Home): Promise<ReadonlyMap<string, string
   const outcome = await readTomlFile(modelsFilePath(home), modelsFileSchema)
   if (outcome === 'absent') return new Map()
   if (!outcome.ok) throw configError(outcome.error)
-  return new Map(Object.entries(outcome.value.models).map(([id, row]) => [id, row.path]))
+  return new Map(Object.entries(outcome.value.models).map(([id, row]) => [id, firstFileOf(row)]))
 }
 
 /** Errors: `model.not_found`, `config.invalid`. */
@@ -73,7 +78,8 @@ export async function moveModel(home: Home, from: string, to: string): Promise<b
   const moved = new Map([...(await readModels(home))].map(([id, path]) => [id, path === from ? to : path]))
   const text = before.replaceAll(JSON.stringify(from), JSON.stringify(to))
   const parsed = parseToml(file, text, modelsFileSchema)
-  const isMoved = parsed.ok && Object.entries(parsed.value.models).every(([id, row]) => moved.get(id) === row.path)
+  const isMoved =
+    parsed.ok && Object.entries(parsed.value.models).every(([id, row]) => moved.get(id) === firstFileOf(row))
   if (isMoved) await writeFileWhole(file, text)
   return isMoved
 }

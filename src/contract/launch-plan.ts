@@ -2,10 +2,11 @@
 export const LAUNCH_LAYERS = ['base', 'model', 'profile', 'slot'] as const
 export type LaunchLayer = (typeof LAUNCH_LAYERS)[number]
 
-/** One flag of the command with the layer it came from; `value` is absent for a switch. */
+/** One flag of the command with the layer it came from; no `values` = a switch. */
 export interface PlannedFlag {
+  /** As it stands in the command. */
   readonly flag: string
-  readonly value?: string
+  readonly values: readonly string[]
   readonly layer: LaunchLayer
 }
 
@@ -29,5 +30,5 @@ export interface LaunchPlan {
 /** The exact argv of a plan, program first. */
 export function argvOf(plan: LaunchPlan): readonly [string, ...string[]] {
   const [program, ...before] = plan.command
-  return [program, ...before, ...plan.flags.flatMap((f) => (f.value === undefined ? [f.flag] : [f.flag, f.value]))]
+  return [program, ...before, ...plan.flags.flatMap(({ flag, values }) => (flag === '' ? values : [flag, ...values]))]
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { errorBodySchema } from './error-body.ts'
 import { slotRowSchema } from './slot-row.ts'
 
-export const OPERATION_KINDS = ['load', 'unload', 'restart'] as const
+export const OPERATION_KINDS = ['load', 'unload', 'restart', 'swap'] as const
 export const operationKindSchema = z.enum(OPERATION_KINDS)
 export type OperationKind = z.infer<typeof operationKindSchema>
 

@@ -9,9 +9,6 @@ export const DEVICES = ['gpu-rocm', 'gpu-vulkan', 'gpu-cuda', 'cpu', 'npu'] as c
 export const deviceSchema = z.enum(DEVICES)
 export type Device = z.infer<typeof deviceSchema>
 
-/** Names of slots, aliases and lanes. Source: SPEC 3. */
-export const SLOT_NAME_PATTERN = /^[a-z0-9][a-z0-9_-]{0,31}$/
-
 /** The slot that `quickstart` makes and that answers when a request names none. Source: SPEC 6. */
 export const DEFAULT_SLOT = 'agent'
 
@@ -20,8 +17,8 @@ export const LOAD_PHASES = ['queue', 'evict', 'drain', 'stop', 'release', 'spawn
 export const loadPhasesSchema = z.partialRecord(z.enum(LOAD_PHASES), z.number().nonnegative())
 export type LoadPhases = z.infer<typeof loadPhasesSchema>
 
-/** Who decides the context window, of those that can today. Source: SPEC 9 "Context". */
-export const CONTEXT_SOURCES = ['native', 'fallback'] as const
+/** Who decides the context window. Source: SPEC 9 "Context". */
+export const CONTEXT_SOURCES = ['slot', 'profile', 'native', 'fallback'] as const
 export type ContextSource = (typeof CONTEXT_SOURCES)[number]
 
 /** A context window with who decided it. */
@@ -34,9 +31,15 @@ export interface ContextChoice {
 export const slotRowSchema = z.object({
   name: z.string(),
   state: slotStateSchema,
+  /** Names besides its own under which requests reach it. */
+  aliases: z.array(z.string()),
   model_id: z.string().nullable(),
+  /** The profile a start now would use; null while the file cannot be read. */
+  profile: z.string().nullable(),
   type: slotTypeSchema,
   device: deviceSchema,
+  /** Pinned to one GPU; null = all that are free for slots. */
+  gpu_index: z.number().int().nonnegative().nullable(),
   port: z.number().int().nullable(),
   pid: z.number().int().nullable(),
   runtime: z.enum(['process', 'quadlet']),
@@ -48,6 +51,15 @@ export const slotRowSchema = z.object({
   /** Parallel sequences of the running engine; null while none runs. */
   parallel: z.number().int().positive().nullable(),
   autoload: z.boolean(),
+  pinned: z.boolean(),
+  /** 0–100; the lowest is evicted first. */
+  priority: z.number().int(),
+  /** Answers for its type when nothing else decides. */
+  default: z.boolean(),
+  /** What a start now would change of what runs, as keys; empty = nothing, or nothing runs. Source: SPEC 2. */
+  restart_needed: z.array(z.string()),
+  /** What the live process runs differently from its files: ctx size, model, alias, batch, ubatch. Source: SPEC 9 "Drift". */
+  config_drift: z.array(z.string()),
   /** Tokens of the context window of the last launch; null = none in the life of this daemon. */
   ctx_effective: z.number().int().positive().nullable(),
   /** Who decided that window; null exactly when `ctx_effective` is. */

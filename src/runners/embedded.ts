@@ -17,6 +17,14 @@ function refuse(message: string): never {
 export function createEmbeddedRunner(): Runner {
   return {
     key: 'embedded',
+    dialect: 'llama-server',
+    isSelfManaged: false,
+    noEffect: new Set(),
+    describe: async () => ({
+      version: undefined,
+      abilities: { jinja: true, mmproj: false, drafter: false, mtp: false, ngram: false },
+      help: undefined,
+    }),
     title: 'embedded llama.cpp (CPU)',
     types: ['llm', 'embedding'],
     routes: ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/tokenize'],

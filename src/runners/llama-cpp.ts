@@ -44,6 +44,14 @@ export function createLlamaCppRunner(options: LlamaCppOptions): Runner {
   return {
     key: options.key,
     title: options.title,
+    dialect: 'llama-server',
+    isSelfManaged: false,
+    noEffect: new Set(),
+    describe: async () => ({
+      version: undefined,
+      abilities: { jinja: true, mmproj: true, drafter: true, mtp: true, ngram: true },
+      help: undefined,
+    }),
     types: ['llm', 'embedding', 'reranking'],
     routes: [
       '/v1/chat/completions',

@@ -1,3 +1,4 @@
+import type { Dialect, EngineAbilities, EngineHelp } from '../contract/runner.ts'
 import type { SlotType } from '../contract/slot-row.ts'
 import type { ErrorSignature } from './rules/explain-failure.ts'
 
@@ -21,11 +22,21 @@ export interface ProbeSpec {
   readonly identityPath: string
 }
 
+/** What the binary says about itself, read once per (path, size, mtime). */
+export interface EngineFacts {
+  /** First line of `--version`; undefined = it does not say. */
+  readonly version: string | undefined
+  readonly abilities: EngineAbilities
+  /** Undefined = it cannot be told, and then no flag is refused as unknown. */
+  readonly help: EngineHelp | undefined
+}
+
 /** An engine build that can serve a slot. Source: SPEC 10; contract suite: test/contract/runner.ts. */
 export interface Runner {
   readonly key: string
   /** For people, one line. */
   readonly title: string
+  readonly dialect: Dialect
   readonly types: readonly SlotType[]
   readonly routes: readonly EngineRoute[]
   readonly probe: ProbeSpec
@@ -33,10 +44,20 @@ export interface Runner {
   readonly keyEnv: string | undefined
   /** What a cut client connection does to the engine. `drain`: read to the end, the lease is held until then. */
   readonly onClientAbort: 'abort' | 'drain'
+  /** What a stop sends first; undefined = SIGTERM. */
+  readonly stopSignal?: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'
   readonly signatures: readonly ErrorSignature[]
+  /** Serves a baked-in model: no model has to be bound. */
+  readonly isSelfManaged: boolean
+  /** Canonical flags that would only change its speed and that it does not have: left out of the command, not refused. */
+  readonly noEffect: ReadonlySet<string>
+  /** Dialect `template`: words with ${PORT} ${MODEL} ${ALIAS} ${CTX} ${HOST}. */
+  readonly template?: readonly string[]
   /**
    * The program and what stands before the flags, looked up now (PATH, settings, package folder).
    * Errors: `slot.spawn_failed` naming what was looked for, where, and how to get it.
    */
   findCommand(): Promise<readonly [string, ...string[]]>
+  /** What the program found by `findCommand` says about itself. Never rejects: what cannot be asked is undefined. */
+  describe(command: readonly [string, ...string[]]): Promise<EngineFacts>
 }

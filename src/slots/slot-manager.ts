@@ -1,4 +1,5 @@
-import { listSlotFiles, readSlotFile, SLOT_NAME_RULE, type SlotConfig, slotsFolder } from '../config/slot-file.ts'
+import { listSlotFiles, readSlotFile, type SlotConfig, slotsFolder } from '../config/slot-file.ts'
+import { NAME_RULE } from '../contract/names.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { Home } from '../files/home.ts'
 import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
@@ -119,7 +120,7 @@ function acquire(actor: SlotActor, { signal, waitMs }: { signal: AbortSignal; wa
 
 /** A person put it there to be a slot and would wait for it in vain. */
 function tellUnfit(file: string, { home, log, bus }: SlotManagerDeps): void {
-  const message = `${slotsFolder(home)}/${file} is not a slot: the name of its file cannot be a slot's; expected ${SLOT_NAME_RULE}, then .toml`
+  const message = `${slotsFolder(home)}/${file} is not a slot: the name of its file cannot be a slot's; expected ${NAME_RULE}, then .toml`
   log.warn({ file }, message)
   bus.publish({ type: 'config.unfit_name', severity: 'warning', source: 'config', message, data: { file } })
 }

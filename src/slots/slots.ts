@@ -13,6 +13,8 @@ export interface EngineEndpoint {
   readonly onClientAbort: 'abort' | 'drain'
   /** What the engine answers; any other route is `dispatch.route_unsupported`. Source: SPEC 11. */
   readonly routes: readonly EngineRoute[]
+  /** `chat_template_kwargs.enable_thinking` for chat requests that do not say; undefined = nothing is put in. Source: SPEC 3 "[tune]". */
+  readonly enableThinking: boolean | undefined
 }
 
 /**
@@ -35,6 +37,11 @@ export interface AcquireOptions {
   readonly signal: AbortSignal
   /** How long to wait for a load before `slot.loading`; ms ≥ 0. Waiting for a place at a loaded engine is not bounded by it. */
   readonly waitMs: number
+  /**
+   * Only for the on-demand slot: the model that must be loaded. When another one is, its leases may end by themselves (none is cut), then
+   * this one is loaded; requests that come meanwhile for what is loaded wait behind it. Source: SPEC 11 "Resolution" 3.
+   */
+  readonly modelId?: string
 }
 
 export interface StopRequest {

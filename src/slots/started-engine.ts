@@ -21,5 +21,6 @@ export function endpointOf({ binding, engineKey }: StartedEngine): EngineEndpoin
     alias: plan.slot,
     onClientAbort: runner.onClientAbort,
     routes: runner.routes,
+    enableThinking: undefined,
   }
 }

@@ -102,7 +102,7 @@ export class ProcessBench {
 }
 
 export function shellPlan(script: string, slot = 'agent'): LaunchPlan {
-  return { slot, command: ['sh', '-c'], flags: [{ flag: script, layer: 'base' }], env: {}, port: 9 }
+  return { slot, command: ['sh', '-c'], flags: [{ flag: script, values: [], layer: 'base' }], env: {}, port: 9 }
 }
 
 export function killQuietly(pid: number): void {

@@ -25,6 +25,7 @@ async function begin(
     alias: 'agent',
     onClientAbort,
     routes: ENGINE_ROUTES,
+    enableThinking: undefined,
   }
   slots = createStubSlots({ agent: { endpoint, ...(parallel === undefined ? {} : { parallel }) } })
   gateway = await startGateway(slots, options.settings)

@@ -15,6 +15,14 @@ import { ManualClock, settle } from './manual-clock.ts'
 
 const RUNNER: Runner = {
   key: 'fake',
+  dialect: 'llama-server',
+  isSelfManaged: false,
+  noEffect: new Set(),
+  describe: async () => ({
+    version: undefined,
+    abilities: { jinja: true, mmproj: false, drafter: false, mtp: false, ngram: false },
+    help: undefined,
+  }),
   title: 'in memory',
   types: ['llm'],
   routes: ['/v1/chat/completions'],

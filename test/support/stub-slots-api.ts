@@ -1,6 +1,7 @@
 import type { SlotRow } from '../../src/contract/slot-row.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
 import type { Slots, StopRequest } from '../../src/slots/slots.ts'
+import { BASE_ROW } from './base-row.ts'
 
 export interface StubCall {
   readonly kind: 'load' | 'unload' | 'restart'
@@ -19,30 +20,7 @@ export interface StubSlots extends Slots {
 }
 
 export function stubRow(name: string, more: Partial<SlotRow> = {}): SlotRow {
-  return {
-    name,
-    state: 'ready',
-    model_id: 'hello',
-    type: 'llm',
-    device: 'cpu',
-    port: 8081,
-    pid: 4711,
-    runtime: 'process',
-    runner: 'cpu',
-    in_flight: 0,
-    queued: 0,
-    parallel: 4,
-    autoload: false,
-    ctx_effective: null,
-    ctx_source: null,
-    last_used_at: null,
-    updated_at: '2026-01-01T00:00:00.000Z',
-    message: '',
-    idle_reason: null,
-    failure: null,
-    phases: null,
-    ...more,
-  }
+  return { ...BASE_ROW, name, port: 8081, pid: 4711, runner: 'cpu', parallel: 4, ...more }
 }
 
 /** `logFolder` holds `<slot>.log`. */

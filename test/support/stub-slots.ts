@@ -2,6 +2,7 @@ import type { SlotRow } from '../../src/contract/slot-row.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
 import { ENGINE_ROUTES } from '../../src/runners/runner.ts'
 import type { AcquireOptions, EngineEndpoint, Lease, Slots } from '../../src/slots/slots.ts'
+import { BASE_ROW } from './base-row.ts'
 
 export interface StubSlot {
   readonly endpoint: EngineEndpoint
@@ -26,30 +27,6 @@ export interface StubSlots extends Slots {
   /** Resolves when the log holds `entry` so many times. */
   logged(entry: string, times?: number): Promise<void>
   setAttempt(attemptId: string): void
-}
-
-const BASE_ROW: SlotRow = {
-  name: '',
-  state: 'ready',
-  model_id: 'hello',
-  type: 'llm',
-  device: 'cpu',
-  port: null,
-  pid: null,
-  runtime: 'process',
-  runner: 'embedded',
-  in_flight: 0,
-  queued: 0,
-  parallel: null,
-  autoload: false,
-  ctx_effective: null,
-  ctx_source: null,
-  last_used_at: null,
-  updated_at: '2026-01-01T00:00:00.000Z',
-  message: '',
-  idle_reason: null,
-  failure: null,
-  phases: null,
 }
 
 export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): StubSlots {
@@ -177,5 +154,12 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
 
 /** The endpoint of slot `agent` at a fake engine (or at any origin), with every route. */
 export function agentEndpoint(engine: { readonly origin: string; readonly key?: string }): EngineEndpoint {
-  return { origin: engine.origin, engineKey: engine.key, alias: 'agent', onClientAbort: 'abort', routes: ENGINE_ROUTES }
+  return {
+    origin: engine.origin,
+    engineKey: engine.key,
+    alias: 'agent',
+    onClientAbort: 'abort',
+    routes: ENGINE_ROUTES,
+    enableThinking: undefined,
+  }
 }

@@ -23,16 +23,16 @@ export interface LaunchInput {
  */
 export function assemblePlan(input: LaunchInput): LaunchPlan {
   const base: PlannedFlag[] = [
-    { flag: '--host', value: '127.0.0.1', layer: 'base' },
-    { flag: '--port', value: String(input.port), layer: 'base' },
-    { flag: '--model', value: input.modelPath, layer: 'base' },
-    { flag: '--alias', value: input.slot, layer: 'base' },
-    { flag: '--ctx-size', value: String(input.ctxTokens), layer: 'base' },
+    { flag: '--host', values: ['127.0.0.1'], layer: 'base' },
+    { flag: '--port', values: [String(input.port)], layer: 'base' },
+    { flag: '--model', values: [input.modelPath], layer: 'base' },
+    { flag: '--alias', values: [input.slot], layer: 'base' },
+    { flag: '--ctx-size', values: [String(input.ctxTokens)], layer: 'base' },
   ]
   const slot: PlannedFlag[] = []
-  if (input.nGpuLayers >= 0) slot.push({ flag: '-ngl', value: String(input.nGpuLayers), layer: 'slot' })
-  if (input.threads > 0) slot.push({ flag: '--threads', value: String(input.threads), layer: 'slot' })
-  slot.push({ flag: '--metrics', layer: 'slot' })
+  if (input.nGpuLayers >= 0) slot.push({ flag: '-ngl', values: [String(input.nGpuLayers)], layer: 'slot' })
+  if (input.threads > 0) slot.push({ flag: '--threads', values: [String(input.threads)], layer: 'slot' })
+  slot.push({ flag: '--metrics', values: [], layer: 'slot' })
   return {
     slot: input.slot,
     command: input.command,
