@@ -30,7 +30,8 @@ function keysOf(schema, path = '') {
 
 const asText = ([, schema]) => JSON.stringify(schema)
 
-function rangeText({ minimum, exclusiveMinimum, maximum }) {
+function rangeText({ type, minimum, exclusiveMinimum, maximum }) {
+  if (type === 'number' && exclusiveMinimum !== undefined) return `, above ${exclusiveMinimum}`
   const low = minimum ?? (exclusiveMinimum === undefined ? undefined : exclusiveMinimum + 1)
   const high = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum
   if (high !== undefined) return `, ${low} to ${high}`
@@ -38,12 +39,20 @@ function rangeText({ minimum, exclusiveMinimum, maximum }) {
 }
 
 function typeText(schema) {
+  if (schema.anyOf !== undefined) {
+    const parts = schema.anyOf.map((one) => (one.const === '' ? 'empty' : typeText(one)))
+    return [...new Set(parts)].toReversed().join(' or ')
+  }
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`"${value}"\``).join(', ')
   if (schema.prefixItems !== undefined) return `array of ${schema.prefixItems.length} integers`
-  if (schema.type === 'array') return `array of ${schema.items.type}s`
-  if (schema.type === 'object') return `table of ${schema.additionalProperties.type}s`
+  if (schema.type === 'array') return `array of ${plural(schema.items)}`
+  if (schema.type === 'object') return `table of ${plural(schema.additionalProperties)}`
   if (schema.type === 'string') return schema.pattern?.startsWith('^\\/') ? 'absolute path' : 'string'
   return schema.type + rangeText(schema)
+}
+
+function plural(schema) {
+  return schema.enum === undefined ? `${schema.type}s` : typeText(schema)
 }
 
 async function table(name, { module, schema, keys }) {

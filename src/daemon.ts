@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { createOpenGuard } from './access/guard.ts'
 import { isLoopbackHost } from './access/rules/authority.ts'
 import { createApi } from './api/api.ts'
-import { type DaemonSettings, readDaemonSettings } from './config/daemon-settings.ts'
+import { openLiveSettings } from './config/live-settings.ts'
+import { readBaseline } from './config/look-at-config.ts'
+import { watchConfig } from './config/watch-config.ts'
 import type { DaemonFile } from './contract/daemon-file.ts'
 import type { DaemonFacts } from './contract/status.ts'
 import { DAEMON_LOG, openDaemonLog } from './daemon-log.ts'
@@ -17,12 +19,13 @@ import { prepareHome } from './files/prepare-home.ts'
 import { createFrontDoor, listen } from './front-door.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { gatewaySettingsOf } from './gateway/settings.ts'
+import { readHostMemory } from './hardware/memory.ts'
 import { systemClock } from './kernel/clock.ts'
 import { Hal0Error, messageOf } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
 import { isoTime } from './kernel/units.ts'
-import { createRunnerRegistry } from './runners/build-registry.ts'
-import { LLAMA_SERVER_KEYS } from './runners/llama-server-keys.ts'
+import { createLiveRunners } from './live-runners.ts'
+import { createManagement, createRegistries, furnishHome } from './management.ts'
 import { DEFAULT_LOG_LIMITS } from './runtimes/process/log-file.ts'
 import { LogRotator } from './runtimes/process/log-rotator.ts'
 import { createProcessRuntime } from './runtimes/process/process-runtime.ts'
@@ -76,19 +79,28 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   await prepareHome(home, { writesEtc: false })
   const lock = await lockHome(home)
   undo.push(() => lock.release())
-  const settings = await readDaemonSettings(home)
-  const host = wish.host ?? settings.server.host
-  refuseOpenBind(host)
-
   const daemonLog = openDaemonLog(home, process.env['HAL0_LOG_LEVEL'] ?? 'info')
   const { log } = daemonLog
   undo.push(() => daemonLog.close())
   const bus = createEventBus({ clock, log })
+  const baseline = await readBaseline(home, log)
+  const live = await openLiveSettings({ home, log, bus })
+  // What a daemon is built with; what may change while it runs is asked of `live`.
+  const settings = live.settings()
+  const host = wish.host ?? settings.server.host
+  refuseOpenBind(host)
   const runtime = createProcessRuntime({ homeId: await openHomeId(home), clock, log })
   await reapSurvivors(home, { runtime, clock, bus, log })
 
-  const runners = createRunnerRegistry(runnerSettings(settings))
+  const runners = createLiveRunners(live)
   const ports = createPortPool(settings.slots.port_range)
+  const memoryBytes = (await readHostMemory('/'))?.totalBytes ?? 0
+  const registriesDeps = { home, live, runners, log, memoryBytes }
+  const registries = createRegistries(registriesDeps)
+  await furnishHome(registriesDeps, registries)
+  await live.reload()
+  const slotSettings = { ...slotSettingsOf(settings) }
+  const gatewaySettings = { ...gatewaySettingsOf(settings) }
   const slots = await openSlots({
     home,
     ports,
@@ -97,13 +109,43 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     bus,
     log,
     effects: createSlotEffects(home, runners, ports),
-    settings: slotSettingsOf(settings),
+    settings: slotSettings,
   })
   undo.push(() => slots.close({ drainMs: 0, keepEngines: false }))
 
+  const watch = watchConfig({
+    home,
+    baseline,
+    clock,
+    log,
+    onChange: async () => {
+      await live.reload()
+      // Those that hold them look afresh each time: what may change at once does.
+      Object.assign(slotSettings, slotSettingsOf(live.settings()))
+      Object.assign(gatewaySettings, gatewaySettingsOf(live.settings()))
+      runners.reload()
+      await slots.sync()
+    },
+  })
+  undo.push(() => watch.close())
+  const settingsWritten = (files: readonly string[]) => watch.poke(files)
+  const management = createManagement({ ...registriesDeps, bus, clock, ports, slots, settingsWritten }, registries)
+  undo.push(() => management.close())
+
   const closing = new AbortController()
-  const guard = createOpenGuard({ allowedHosts: () => settings.server.allowed_hosts })
-  const gateway = createGateway({ slots, guard, settings: gatewaySettingsOf(settings), log, clock, bus })
+  const guard = createOpenGuard({ allowedHosts: () => live.settings().server.allowed_hosts })
+  const { onDemand } = management
+  const registeredModels = () => live.modelIds()
+  const gateway = createGateway({
+    slots,
+    guard,
+    settings: gatewaySettings,
+    onDemand,
+    registeredModels,
+    log,
+    clock,
+    bus,
+  })
   undo.push(() => gateway.close())
   const startedAt = isoTime(clock.nowMs())
   let url = ''
@@ -114,7 +156,16 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     pid: process.pid,
     started_at: startedAt,
   })
-  const api = createApi({ slots, bus, clock, log, guard, daemon: facts, closing: closing.signal })
+  const api = createApi({
+    slots,
+    bus,
+    clock,
+    log,
+    guard,
+    daemon: facts,
+    closing: closing.signal,
+    ports: management.ports,
+  })
   const server = createFrontDoor({ gateway, api, log })
   ;({ url } = await listen(server, host, wish.port ?? settings.server.port))
   undo.push(async () => void server.close())
@@ -136,6 +187,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     closing.abort()
     const serverClosed = new Promise((resolve) => server.close(resolve))
     try {
+      await Promise.all([watch.close(), management.close()])
       await slots.close({ drainMs, keepEngines })
       await gateway.close()
     } finally {
@@ -176,13 +228,4 @@ function refuseOpenBind(host: string): void {
 function announce(bus: EventBus, log: Log, type: string, message: string): void {
   log.info({}, message)
   bus.publish({ type, severity: 'info', source: 'daemon', message, data: {} })
-}
-
-function runnerSettings({ runners }: DaemonSettings) {
-  return Object.fromEntries(
-    LLAMA_SERVER_KEYS.map((key) => {
-      const own = runners[key]
-      return [key, { binary: own?.binary, onClientAbort: own?.on_client_abort }]
-    }),
-  )
 }

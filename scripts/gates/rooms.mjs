@@ -13,7 +13,7 @@ export const levels = [
   ['slots'],
   ['lanes', 'arbiter', 'stacks'],
   ['gateway', 'api'],
-  ['daemon-log.ts', 'front-door.ts'],
+  ['daemon-log.ts', 'front-door.ts', 'live-runners.ts', 'management.ts'],
   ['daemon.ts'],
   ['cli'],
 ]

@@ -1,11 +1,31 @@
 import type { Context } from 'hono'
 import type { Caller } from '../access/guard.ts'
+import type { Models } from '../config/models.ts'
+import type { Profiles } from '../config/profiles.ts'
+import type { ConfigReport } from '../contract/config-report.ts'
+import type { RunnerRow } from '../contract/runner.ts'
 import type { DaemonFacts } from '../contract/status.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
+import type { Pulls } from '../models/pull/pulls.ts'
+import type { SlotAdmin } from '../slots/slot-admin.ts'
 import type { Slots } from '../slots/slots.ts'
 import type { Operations } from './operations.ts'
+
+/** What people manage through the API besides running slots. */
+export interface ManagementPorts {
+  readonly admin: SlotAdmin
+  readonly profiles: Profiles
+  readonly models: Models
+  readonly pulls: Pulls
+  /** Every engine build that hal0 knows, found on this machine or not. */
+  readonly runners: () => Promise<readonly RunnerRow[]>
+  /** Every file of the home, read afresh. */
+  readonly validate: () => Promise<ConfigReport>
+  /** hal0.toml with its defaults, as it is in effect; secrets are redacted. */
+  readonly settings: () => Readonly<Record<string, unknown>>
+}
 
 /** What the routes of the management API work with. */
 export interface ApiContext {
@@ -18,12 +38,14 @@ export interface ApiContext {
   /** Daemon shutdown: event streams end. */
   readonly closing: AbortSignal
   readonly operations: Operations
+  readonly ports: ManagementPorts
 }
 
 /** Hono's types of our app: what a request carries besides itself. `c.env.caller`: who asks, as the guard found. */
 export interface ApiEnv {
   Bindings: { readonly caller: Caller }
-  Variables: { requestId: string }
+  /** `bodySchema`: what the body is checked against, for messages. */
+  Variables: { requestId: string; bodySchema?: unknown }
 }
 export type ApiRequest = Context<ApiEnv>
 

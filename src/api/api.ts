@@ -3,37 +3,29 @@ import { getRequestListener } from '@hono/node-server'
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import type { Caller, Guard } from '../access/guard.ts'
 import { errorAnswer } from '../contract/error-answer.ts'
-import type { DaemonFacts } from '../contract/status.ts'
-import type { EventBus } from '../events/bus.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { Hal0Error, messageOf } from '../kernel/errors.ts'
-import type { Log } from '../kernel/log.ts'
 import { newRequestId } from '../kernel/request-id.ts'
-import type { Slots } from '../slots/slots.ts'
 import { answerThrown, respond, sendError } from './answer-error.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
+import { addConfigRoutes } from './config-routes.ts'
 import { addEventRoutes } from './event-routes.ts'
+import { addModelRoutes } from './model-routes.ts'
 import { createOperations } from './operations.ts'
+import { addProfileRoutes } from './profile-routes.ts'
+import { addPullRoutes } from './pull-routes.ts'
 import { validationError } from './query.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
 import { addSlotActions } from './slot-actions.ts'
+import { addSlotAdminRoutes } from './slot-admin-routes.ts'
 import { addSlotLogRoutes } from './slot-log-routes.ts'
 import { addSlotRoutes } from './slot-routes.ts'
 import { addSlotStateStream } from './slot-state-stream.ts'
 import { addSystemRoutes } from './system-routes.ts'
 import { answerUnknownRoute } from './unknown-route.ts'
 
-export interface ApiOptions {
-  readonly slots: Slots
-  readonly bus: EventBus
-  readonly clock: Clock
-  readonly log: Log
-  /** Asked per request. */
-  readonly daemon: () => DaemonFacts
+export interface ApiOptions extends Omit<ApiContext, 'operations'> {
   /** Asked before any route; no route is open without it. */
   readonly guard: Guard
-  /** Aborted at shutdown: event streams end, so that the server can close. */
-  readonly closing: AbortSignal
 }
 
 /** Answers one request, whatever its path: one that no route has is 404. Never throws, never rejects. */
@@ -82,8 +74,10 @@ export function createApi(options: ApiOptions): ApiListener {
 
 function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({
-    defaultHook(result) {
-      if (!result.success) throw validationError(WHERE[result.target] ?? 'request', result.error)
+    defaultHook(result, c) {
+      if (result.success) return
+      const schema = result.target === 'json' ? c.get('bodySchema') : undefined
+      throw validationError(WHERE[result.target] ?? 'request', result.error, schema)
     },
   })
   app.use(async (c, next) => {
@@ -105,6 +99,11 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
   addSlotStateStream(app, context)
   addSlotLogRoutes(app, context)
   addEventRoutes(app, context)
+  addSlotAdminRoutes(app, context)
+  addProfileRoutes(app, context)
+  addModelRoutes(app, context)
+  addPullRoutes(app, context)
+  addConfigRoutes(app, context)
   addSystemRoutes(app, context)
   addOpenApi(app, context)
   app.onError((thrown, c) => answerThrown(thrown, c, context.log))
@@ -132,7 +131,7 @@ function addOpenApi(app: OpenAPIHono<ApiEnv>, { daemon }: ApiContext): void {
       info: {
         title: 'hal0 management API',
         version: daemon().version,
-        description: 'Slots, operations, events. The OpenAI-compatible gateway is under /v1.',
+        description: 'Slots, profiles, models, settings, events. The OpenAI-compatible gateway is under /v1.',
       },
     })
     return c.json({ ...document }, 200)

@@ -1,5 +1,7 @@
 import { z } from '@hono/zod-openapi'
+import { selectNearestKey } from '../config/rules/nearest-key.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { knownFields } from './json-body.ts'
 
 /** A number in a query string, in plain decimal notation; `min ≤ n ≤ max`. */
 export function numberParam(range: {
@@ -26,11 +28,33 @@ export function numberParam(range: {
 /** The slot in the path. Whether it exists is the route's business: a name that cannot exist is not found either. */
 export const slotNameParams = z.object({ name: z.string().openapi({ example: 'agent' }) })
 
-/** What the validators found, as the one error: `param` is the first field, `details.fields` names all. Errors: `validation.invalid`. */
-export function validationError(where: string, error: z.ZodError): Hal0Error {
+/** The profile in the path. */
+export const profileNameParams = z.object({ name: z.string().openapi({ example: 'chat' }) })
+
+/** The model in the path: a `/` inside an id is written `%2F`. */
+export const modelIdParams = z.object({
+  id: z.string().openapi({ example: 'org/name.q8', param: { description: 'A `/` inside an id is written `%2F`.' } }),
+})
+
+/** `true` or `false` in a query string. */
+export function flagParam(description: string) {
+  return z
+    .enum(['true', 'false'], 'expected true or false')
+    .transform((text) => text === 'true')
+    .openapi({ type: 'boolean', param: { description } })
+}
+
+/**
+ * What the validators found, as the one error: `param` is the first field, `details.fields` names all. `bodySchema`: of a body, so that
+ * an unknown field is told with those that are known. Errors: `validation.invalid`.
+ */
+export function validationError(where: string, error: z.ZodError, bodySchema?: unknown): Hal0Error {
   const fields = error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ param: key, message: 'there is no such parameter here' }))
+      ? issue.keys.map((key) => ({
+          param: [...issue.path, key].join('.'),
+          message: unknownText(key, bodySchema === undefined ? undefined : knownFields(bodySchema, issue.path)),
+        }))
       : [{ param: issue.path.join('.') || where, message: issue.message }],
   )
   const text = fields.map((field) => `${field.param}: ${field.message}`).join('; ')
@@ -39,4 +63,11 @@ export function validationError(where: string, error: z.ZodError): Hal0Error {
     ...(first === undefined ? {} : { param: first.param }),
     details: { fields },
   })
+}
+
+function unknownText(key: string, known: readonly string[] | undefined): string {
+  if (known === undefined || known.length === 0) return 'there is no such parameter here'
+  const nearest = selectNearestKey(key, known)
+  const hint = nearest === undefined ? '' : `did you mean ${nearest}? `
+  return `there is no such field; ${hint}known are ${known.join(', ')}`
 }

@@ -13,3 +13,6 @@ export const errorResponse = {
 
 /** The data of events, as text: OpenAPI 3.1 has no notation for a stream of them. */
 export const eventStream = { schema: z.string() } as const
+
+/** The answer to a deletion: there is nothing left to show. */
+export const goneAnswer = { description: 'It is gone.' } as const

@@ -1,10 +1,12 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
 import { DEFAULT_DRAIN_S, MAX_DRAIN_S } from '../contract/limits.ts'
 import { type Operation, type OperationKind, operationSchema } from '../contract/operation.ts'
+import { slotSwapSchema } from '../contract/slot-config.ts'
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import { sleep } from '../kernel/clock.ts'
 import { HOUR_MS, SECOND_MS } from '../kernel/units.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
+import { jsonBody, readJsonBody } from './json-body.ts'
 import { numberParam, slotNameParams } from './query.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
 import { rowOf } from './slot-routes.ts'
@@ -17,7 +19,8 @@ const wait = numberParam({
   description:
     'Bounds the wait in seconds; the operation goes on. 0 = answer at once. Absent = wait for the end state.',
 }).optional()
-const drainS = numberParam({
+/** `?drain_s=` of every route that stops a slot. */
+export const drainParam = numberParam({
   min: 0,
   max: MAX_DRAIN_S,
   description: `Running requests may take so many seconds more, then they are cut; 0 cuts at once. Default ${DEFAULT_DRAIN_S}.`,
@@ -39,13 +42,28 @@ function actionRoute<Kind extends OperationKind, Query extends z.ZodObject>(kind
 }
 
 const loadRoute = actionRoute('load', z.strictObject({ wait }), 'Load: no-op when it serves, joins a running load')
-const stopQuery = z.strictObject({ wait, drain_s: drainS })
+const stopQuery = z.strictObject({ wait, drain_s: drainParam })
 const unloadRoute = actionRoute('unload', stopQuery, 'Unload: drain, then stop')
 const restartRoute = actionRoute('restart', stopQuery, 'Unload, then load; also from error and offline')
 
-/** A caller that leaves cancels nothing. Errors: those of Slots.load, unload, restart. Source: SPEC 4 "Operations", 16 "?wait=". */
+const swapRoute = createRoute({
+  ...actionRoute('swap', stopQuery, 'Run another model, with the profile it prefers if that fits the slot'),
+  middleware: readJsonBody(slotSwapSchema),
+  request: {
+    params: slotNameParams,
+    query: stopQuery,
+    body: jsonBody(slotSwapSchema, 'Without `persist` the binding holds until the slot is unloaded.'),
+  },
+})
+
+/** The stop that `?drain_s=` asks for; undefined = the default. */
+export function drainMsOf(seconds: number | undefined): number {
+  return (seconds ?? DEFAULT_DRAIN_S) * SECOND_MS
+}
+
+/** A caller that leaves cancels nothing. Errors: those of Slots.load, unload, restart and SlotAdmin.swap. Source: SPEC 4 "Operations", 16 "?wait=". */
 export function addSlotActions(app: OpenAPIHono<ApiEnv>, context: ApiContext): void {
-  const { slots, operations, clock } = context
+  const { slots, operations, clock, ports } = context
 
   type Answer = { readonly row: SlotRow } | { readonly operation: Operation }
 
@@ -69,7 +87,7 @@ export function addSlotActions(app: OpenAPIHono<ApiEnv>, context: ApiContext): v
     return { row: outcome.value }
   }
 
-  const stopRequest = (seconds: number | undefined) => ({ drainMs: (seconds ?? DEFAULT_DRAIN_S) * SECOND_MS })
+  const stopRequest = (seconds: number | undefined) => ({ drainMs: drainMsOf(seconds) })
   const location = (operation: Operation) => ({ location: `/api/operations/${operation.id}` })
 
   app.openapi(loadRoute, async (c) => {
@@ -87,6 +105,14 @@ export function addSlotActions(app: OpenAPIHono<ApiEnv>, context: ApiContext): v
     const { name } = c.req.valid('param')
     const query = c.req.valid('query')
     const answer = await act('restart', name, query.wait, () => slots.restart(name, stopRequest(query.drain_s)))
+    return 'row' in answer ? c.json(answer.row, 200) : c.json(answer.operation, 202, location(answer.operation))
+  })
+  app.openapi(swapRoute, async (c) => {
+    const { name } = c.req.valid('param')
+    const query = c.req.valid('query')
+    const { model_id: modelId, persist = false } = c.req.valid('json')
+    const request = { modelId, persist, ...stopRequest(query.drain_s) }
+    const answer = await act('swap', name, query.wait, () => ports.admin.swap(name, request))
     return 'row' in answer ? c.json(answer.row, 200) : c.json(answer.operation, 202, location(answer.operation))
   })
 }

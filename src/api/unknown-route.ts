@@ -18,7 +18,8 @@ export function answerUnknownRoute(c: ApiRequest, routes: readonly KnownRoute[])
   const methods = new Set(routes.filter((route) => matches(route.path, path)).map((route) => route.method))
   const requestId = c.get('requestId')
   if (methods.size === 0) {
-    const message = `There is no ${path}; GET /api/openapi.json lists the routes.`
+    const hint = path.startsWith('/api/models/') ? ' A / inside a model id is written %2F.' : ''
+    const message = `There is no ${path}; GET /api/openapi.json lists the routes.${hint}`
     return respond(errorAnswer(Hal0Error.of('request.invalid', message), requestId, { status: 404 }))
   }
   if (methods.has('GET')) methods.add('HEAD')

@@ -1,13 +1,13 @@
-import { access, readFile } from 'node:fs/promises'
+import { access } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { bindModelInText } from '../config/bind-model.ts'
 import { moveModel, readModels, registerModel } from '../config/models-file.ts'
 import { listSlotFiles, readSlotFile, slotFilePath } from '../config/slot-file.ts'
-import { writeSlotFile } from '../config/write-slot.ts'
+import { guardSlotText } from '../config/slot-gate.ts'
+import { withWriteLock } from '../config/write-lock.ts'
+import { patchSlotFile, writeSlotFile } from '../config/write-slot.ts'
 import { DEFAULT_SLOT } from '../contract/slot-row.ts'
 import type { Home } from '../files/home.ts'
 import { prepareHome } from '../files/prepare-home.ts'
-import { CliError } from './cli-error.ts'
 import { modelIdFor, requireGgufFile } from './gguf-file.ts'
 
 const BUNDLED_MODEL = fileURLToPath(new URL('../../models/hello.gguf', import.meta.url))
@@ -15,7 +15,7 @@ const BUNDLED_MODEL = fileURLToPath(new URL('../../models/hello.gguf', import.me
 /**
  * Makes sure that the home has slot `agent` with a model. With `modelFile` (absolute) that file is registered and bound; else the
  * bundled model is, and only when there is no such slot file: a file of the user's is never replaced.
- * Errors: `model_file`, `slot_file` (CliError), `config.invalid`.
+ * Errors: `model_file` (CliError), `config.invalid`, as `guardSlotWrite`.
  */
 export async function prepareAgentSlot(home: Home, modelFile: string | undefined): Promise<void> {
   if (modelFile !== undefined) await requireGgufFile(modelFile)
@@ -24,7 +24,7 @@ export async function prepareAgentSlot(home: Home, modelFile: string | undefined
   await followBundledModel(home)
   if (existing === undefined) {
     const modelId = await registerFile(home, modelFile ?? BUNDLED_MODEL)
-    await writeSlotFile(home, DEFAULT_SLOT, newSlotText(modelId))
+    await writeNewSlot(home, modelId)
   } else if (modelFile !== undefined) {
     await bindModel(home, await registerFile(home, modelFile))
   }
@@ -46,16 +46,13 @@ function isReadable(path: string): Promise<boolean> {
 }
 
 async function bindModel(home: Home, modelId: string): Promise<void> {
-  const path = slotFilePath(home, DEFAULT_SLOT)
-  const text = bindModelInText(await readFile(path, 'utf8'), modelId)
-  if (text === undefined) {
-    throw new CliError(
-      'slot_file',
-      `${path} sets [model] default in a way that cannot be changed without losing something.`,
-      `Edit it: under [model], default = ${JSON.stringify(modelId)}`,
-    )
-  }
-  await writeSlotFile(home, DEFAULT_SLOT, text)
+  await withWriteLock(home, () => patchSlotFile(home, DEFAULT_SLOT, { model: { default: modelId } }, 'cli'))
+}
+
+async function writeNewSlot(home: Home, modelId: string): Promise<void> {
+  const context = { file: slotFilePath(home, DEFAULT_SLOT), name: DEFAULT_SLOT, source: 'cli' } as const
+  const guarded = guardSlotText(newSlotText(modelId), context)
+  await withWriteLock(home, () => writeSlotFile(home, guarded))
 }
 
 /** Registers the file under its name, or under name-2, name-3 … when that is taken; finds the row again when it is there. */

@@ -36,3 +36,10 @@ function forEachCommand(command: Command, act: (command: Command) => void): void
   act(command)
   for (const child of command.commands) forEachCommand(child, act)
 }
+
+/** Shows how a command is typed, below its `--help`; `more`: a line for what comes next. */
+export function showExamples(command: Command, lines: readonly string[], more?: string): void {
+  const title = lines.length === 1 ? 'Example:' : 'Examples:'
+  const text = [`\n${title}`, ...lines.map((line) => `  ${line}`), ...(more === undefined ? [] : ['', more])]
+  command.addHelpText('after', text.join('\n'))
+}

@@ -1,11 +1,16 @@
+import { type ConfigReport, configReportSchema } from '../contract/config-report.ts'
 import { type Hal0Event, hal0EventSchema } from '../contract/events.ts'
 import { type Health, healthSchema } from '../contract/health.ts'
 import { eventListSchema } from '../contract/lists.ts'
 import { type Operation, operationSchema } from '../contract/operation.ts'
 import { type Resync, resyncSchema } from '../contract/resync.ts'
+import { type RunnerRow, runnerListSchema } from '../contract/runner.ts'
+import { type SettingsView, settingsViewSchema } from '../contract/settings.ts'
 import { type Status, statusSchema } from '../contract/status.ts'
 import { type ChatRequest, streamChat } from './chat.ts'
 import { createHttp, type FetchLike, parseJson } from './http.ts'
+import { type ModelsClient, modelsClient } from './models.ts'
+import { type ProfilesClient, profilesClient } from './profiles.ts'
 import { type SlotsClient, slotsClient } from './slots.ts'
 
 /** What an event stream says: an event (an id seen before = that row changed), or that something was missed. */
@@ -17,9 +22,16 @@ export type EventStreamItem =
 export interface Hal0Client {
   readonly baseUrl: string
   readonly slots: SlotsClient
+  readonly profiles: ProfilesClient
+  readonly models: ModelsClient
   health(): Promise<Health>
   status(): Promise<Status>
   operation(id: string): Promise<Operation>
+  /** In the daemon's order. */
+  runners(): Promise<readonly RunnerRow[]>
+  settings(): Promise<SettingsView>
+  /** What the daemon finds in the files of its home now. */
+  validateConfig(): Promise<ConfigReport>
   /** Newest last; `limit` 1–1000, default 100. */
   events(options?: { readonly limit?: number }): Promise<readonly Hal0Event[]>
   /** What is kept after `afterId` (absent: nothing old), then each new event until the daemon ends or the loop is left. */
@@ -43,9 +55,14 @@ export function createClient(options: ClientOptions): Hal0Client {
   return {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     slots: slotsClient(http),
+    profiles: profilesClient(http),
+    models: modelsClient(http),
     health: () => http.json(healthSchema, '/api/health'),
     status: () => http.json(statusSchema, '/api/status'),
     operation: (id) => http.json(operationSchema, `/api/operations/${encodeURIComponent(id)}`),
+    runners: async () => (await http.json(runnerListSchema, '/api/runners')).runners,
+    settings: () => http.json(settingsViewSchema, '/api/settings'),
+    validateConfig: () => http.json(configReportSchema, '/api/config/validate'),
     events: async ({ limit } = {}) => (await http.json(eventListSchema, '/api/events', { query: { limit } })).events,
     async *followEvents({ afterId, signal } = {}) {
       const headers = afterId === undefined ? {} : { 'last-event-id': String(afterId) }

@@ -7,7 +7,7 @@ import { createSseParser, type SseMessage } from './sse-parser.ts'
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>
 
 export interface CallOptions {
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown

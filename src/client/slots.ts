@@ -4,6 +4,7 @@ import { type Operation, type OperationKind, operationSchema } from '../contract
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import { type SlotStateRecord, slotStateRecordSchema } from '../contract/slot-state.ts'
 import { type Http, parseJson, unexpected } from './http.ts'
+import { type SlotAdminClient, slotAdminClient } from './slot-admin.ts'
 
 export interface WaitOptions {
   /** Bounds the wait in seconds; 0 returns at once with the operation; absent waits for the end state. */
@@ -22,7 +23,14 @@ export type SlotActionResult =
   | { readonly done: true; readonly slot: SlotRow }
   | { readonly done: false; readonly operation: Operation }
 
-export interface SlotsClient {
+/** What a slot is to run from now on. */
+export interface SwapRequest {
+  readonly modelId: string
+  /** Write the binding to the slot's file; else it holds until the slot is unloaded. */
+  readonly persist?: boolean
+}
+
+export interface SlotsClient extends SlotAdminClient {
   /** In name order. */
   list(): Promise<readonly SlotRow[]>
   show(name: string): Promise<SlotRow>
@@ -30,6 +38,7 @@ export interface SlotsClient {
   load(name: string, options?: WaitOptions): Promise<SlotActionResult>
   unload(name: string, options?: StopOptions): Promise<SlotActionResult>
   restart(name: string, options?: StopOptions): Promise<SlotActionResult>
+  swap(name: string, request: SwapRequest, options?: StopOptions): Promise<SlotActionResult>
   /** The last `lines` (1–10000, default 200) of the engine's own output, oldest first. */
   logs(name: string, options?: { readonly lines?: number }): Promise<readonly string[]>
   /** The last `lines` (0–10000, default 200), then every new one until the daemon ends or the loop is left. */
@@ -45,11 +54,17 @@ export interface SlotsClient {
 export function slotsClient(http: Http): SlotsClient {
   const at = (name: string, rest = '') => `/api/slots/${encodeURIComponent(name)}${rest}`
 
-  async function act(kind: OperationKind, name: string, options: StopOptions = {}): Promise<SlotActionResult> {
+  async function act(
+    kind: OperationKind,
+    name: string,
+    options: StopOptions = {},
+    request?: unknown,
+  ): Promise<SlotActionResult> {
     const response = await http.send(at(name, `/${kind}`), {
       method: 'POST',
       query: { wait: options.waitS, drain_s: options.drainS },
       signal: options.signal,
+      ...(request === undefined ? {} : { body: request }),
     })
     const body = parseJson(await response.text())
     if (response.status === 202) {
@@ -63,12 +78,14 @@ export function slotsClient(http: Http): SlotsClient {
   }
 
   return {
+    ...slotAdminClient(http),
     list: async () => (await http.json(slotListSchema, '/api/slots')).slots,
     show: (name) => http.json(slotRowSchema, at(name)),
     state: (name) => http.json(slotStateRecordSchema, at(name, '/state')),
     load: (name, options) => act('load', name, options),
     unload: (name, options) => act('unload', name, options),
     restart: (name, options) => act('restart', name, options),
+    swap: (name, { modelId, persist = false }, options) => act('swap', name, options, { model_id: modelId, persist }),
     logs: async (name, options = {}) =>
       (await http.json(slotLogsSchema, at(name, '/logs'), { query: { lines: options.lines } })).lines,
     async *followLogs(name, options = {}) {

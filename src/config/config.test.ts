@@ -3,14 +3,16 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { stringify } from 'smol-toml'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Home, homeAt } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
-import { daemonSettingsPath, readDaemonSettings } from './daemon-settings.ts'
+import { daemonSettingsPath, readDaemonSettings, redactSettings } from './daemon-settings.ts'
 import { findModelPath, modelsFilePath, moveModel, readModels, registerModel } from './models-file.ts'
 import { isAutoloaded, runnerKeyOf } from './rules/slot-defaults.ts'
-import { listSlotFiles, readSlotFile, slotFilePath, slotsFolder } from './slot-file.ts'
-import { writeSlotFile } from './write-slot.ts'
+import { listSlotFiles, readSlotFile, removeSlotFile, slotFilePath, slotsFolder } from './slot-file.ts'
+import { guardSlotText, guardSlotWrite } from './slot-gate.ts'
+import { patchSlotFile, renameSlotFile, writeSlotFile } from './write-slot.ts'
 
 let folder: string
 let home: Home
@@ -34,7 +36,13 @@ async function failure(action: Promise<unknown>): Promise<Hal0Error> {
 describe('hal0.toml', () => {
   it('is all defaults when absent', async () => {
     const settings = await readDaemonSettings(home)
-    expect(settings.server).toEqual({ host: '127.0.0.1', port: 8080, allowed_hosts: [], json_limit_bytes: 67_108_864 })
+    expect(settings.server).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      allowed_hosts: [],
+      trusted_proxies: [],
+      json_limit_bytes: 67_108_864,
+    })
     expect(settings.dispatcher.load_wait_s).toBe(60)
     expect(settings.slots.port_range).toEqual([8081, 8999])
   })
@@ -52,7 +60,7 @@ describe('hal0.toml', () => {
       `${file}: server.allowd_hosts: unknown key; did you mean allowed_hosts?`,
       `${file}: slots.port_range: expected two ports above 0, lowest first`,
       `${file}: slots.on_exit: expected "stop" or "keep"`,
-      `${file}: zzz: unknown key; known are server, slots, dispatcher, runners`,
+      `${file}: zzz: unknown key; known are server, slots, dispatcher, models, scheduler, security, notify, runners`,
     ]) {
       expect(message).toContain(part)
     }
@@ -79,10 +87,72 @@ describe('hal0.toml', () => {
     })
   })
 
+  it('takes a runner of the user with its template', async () => {
+    const runner = {
+      template: ['/opt/engine', '--port=${PORT}', '${MODEL}'],
+      health_path: '/up',
+      stop_signal: 'SIGINT',
+      types: ['llm'],
+      routes: ['/v1/chat/completions'],
+    }
+    await writeFile(daemonSettingsPath(home), stringify({ runners: { mine: runner } }))
+    expect((await readDaemonSettings(home)).runners).toEqual({ mine: runner })
+  })
+
+  it('takes every section, and hides what is secret', async () => {
+    await writeFile(
+      daemonSettingsPath(home),
+      `[server]
+trusted_proxies = ["10.0.0.0/8", "::1"]
+[slots]
+admission = "warn"
+groups = { big = ["a", "b"] }
+[models]
+scan = ["/models"]
+hub_endpoint = "http://127.0.0.1:9000"
+[scheduler]
+tick_seconds = 1
+[security]
+session_hours = 8
+[notify]
+webhook = { url = "https://example.org/hook", secret = "s3cret" }
+smtp = { host = "mail", from = "hal0@example.org", password = "pa55" }
+`,
+    )
+    const settings = await readDaemonSettings(home)
+    expect(settings.slots).toMatchObject({ admission: 'warn', groups: { big: ['a', 'b'] }, idle_timeout_s: 300 })
+    expect(settings.dispatcher.on_demand_slot).toBe('scratch')
+    expect(settings.scheduler).toMatchObject({ tick_seconds: 1, buffer_seconds: 60, disk_read_mbps: 150 })
+    const shown = JSON.stringify(redactSettings(settings))
+    expect(shown).toContain('https://example.org/hook')
+    expect(shown).not.toMatch(/s3cret|pa55/)
+  })
+
   it.each([
-    ['a runner nobody knows', '[runners.cpuu]\nbinary = "/x"', 'runners.cpuu: expected cpu, standard or cuda'],
+    [
+      'a runner nobody knows',
+      '[runners.cpuu]\nbinary = "/x"',
+      "runners.cpuu: no runner of hal0's has this key; did you mean cpu?",
+    ],
     ['the embedded one', '[runners.embedded]\nbinary = "/x"', 'runners.embedded: the embedded engine comes with hal0'],
     ['another end of a request', '[runners.cpu]\non_client_abort = "no"', 'expected "abort" or "drain"'],
+    [
+      'a template for a known runner',
+      '[runners.cpu]\ntemplate = ["x", "${PORT}"]',
+      'runners.cpu: hal0 knows how to start cpu',
+    ],
+    ['a template without a port', '[runners.mine]\ntemplate = ["x"]', 'runners.mine.template: expected ${PORT}'],
+    ['a key that only templates have', '[runners.cpu]\nhealth_path = "/x"', 'runners.cpu: health_path'],
+    [
+      'a network that is none',
+      '[server]\ntrusted_proxies = ["10.0.0.0/33"]',
+      'server.trusted_proxies.0: expected an address',
+    ],
+    ['a folder that is relative', '[models]\nscan = ["models"]', 'models.scan.0: expected an absolute path'],
+    ['a group of one', '[slots.groups]\nbig = ["a"]', 'slots.groups.big: expected at least two slots'],
+    ['a hub that is none', '[models]\nhub_endpoint = "hub"', 'models.hub_endpoint: expected an http or https URL'],
+    ['a clock that stands', '[scheduler]\ntick_seconds = 0', 'scheduler.tick_seconds: expected more than 0'],
+    ['an arbiter nobody knows', '[slots]\narbiter = "yes"', 'slots.arbiter: expected "auto", "on" or "off"'],
   ])('refuses %s', async (_name, text, part) => {
     await writeFile(daemonSettingsPath(home), `${text}\n`)
     expect((await failure(readDaemonSettings(home))).message).toContain(part)
@@ -139,7 +209,9 @@ describe('slot files', () => {
     await writeFile(slotFilePath(home, 'agent'), text)
     const read = await failure(readSlotFile(home, 'agent'))
     expect([read.code, read.message]).toEqual([code, expect.stringContaining(part)])
-    expect(await failure(writeSlotFile(home, 'agent', `${text}\n`))).toMatchObject({ code })
+    const context = { file: slotFilePath(home, 'agent'), name: 'agent', source: 'cli' } as const
+    const written = code === 'config.invalid' ? 'validation.invalid' : code
+    expect(() => guardSlotText(`${text}\n`, context)).toThrow(expect.objectContaining({ code: written }))
     expect(await readFile(slotFilePath(home, 'agent'), 'utf8')).toBe(text)
   })
 
@@ -160,10 +232,50 @@ describe('slot files', () => {
     expect([error.code, error.message]).toEqual(['config.invalid', expect.stringContaining(slotsFolder(home))])
   })
 
-  it('writes nothing when the text is not a valid slot', async () => {
-    const error = await failure(writeSlotFile(home, 'agent', 'name = "agent"\nprot = 1\n'))
-    expect(error.message).toContain('did you mean port?')
+  const context = (name: string) => ({ file: slotFilePath(home, name), name, source: 'cli' }) as const
+
+  it('writes a new slot, and changes one with its comments', async () => {
+    await writeSlotFile(home, guardSlotWrite({ name: 'a', autoload: false }, context('a')))
+    expect(await readFile(slotFilePath(home, 'a'), 'utf8')).toBe('name = "a"\nautoload = false\n')
+    await writeFile(slotFilePath(home, 'b'), '# mine\nname = "b"\npriority = 3 # low\n[model]\ndefault = "m" # an id\n')
+    const changed = await patchSlotFile(home, 'b', { priority: null, model: { default: 'n' }, port: 9000 }, 'api')
+    expect(changed.config).toMatchObject({ priority: 50, port: 9000, model: { default: 'n' } })
+    const text = await readFile(slotFilePath(home, 'b'), 'utf8')
+    expect(text).toContain('# mine\n')
+    expect(text).toContain('default = "n" # an id')
+    expect(text).not.toContain('priority')
+  })
+
+  it('writes nothing when a patch is refused, or when the file is no TOML', async () => {
+    const text = 'name = "a"\n'
+    await writeFile(slotFilePath(home, 'a'), text)
+    expect((await failure(patchSlotFile(home, 'a', { prot: 1 }, 'api'))).message).toContain('did you mean port?')
+    expect(await readFile(slotFilePath(home, 'a'), 'utf8')).toBe(text)
+    await writeFile(slotFilePath(home, 'a'), 'name = \n')
+    const whole = guardSlotWrite({ name: 'a' }, context('a'))
+    expect((await failure(writeSlotFile(home, whole))).code).toBe('config.invalid')
+    expect((await failure(patchSlotFile(home, 'a', { port: 1 }, 'api'))).code).toBe('config.invalid')
+    expect(await readFile(slotFilePath(home, 'a'), 'utf8')).toBe('name = \n')
+    expect((await failure(patchSlotFile(home, 'none', {}, 'api'))).code).toBe('slot.not_found')
+  })
+
+  it('does not write a slot into the home of another', async () => {
+    const stray = guardSlotWrite({ name: 'a' }, { file: '/elsewhere/a.toml', name: 'a', source: 'cli' })
+    await expect(writeSlotFile(home, stray)).rejects.toThrow('was guarded')
     expect((await listSlotFiles(home)).names).toEqual([])
+  })
+
+  it('renames with the comments, and removes', async () => {
+    await writeFile(slotFilePath(home, 'a'), '# mine\nname = "a" # the name\nport = 9000\n')
+    await writeFile(slotFilePath(home, 'c'), 'name = "c"\n')
+    expect((await failure(renameSlotFile(home, 'a', 'c', 'api'))).code).toBe('slot.exists')
+    expect((await failure(renameSlotFile(home, 'a', 'No!', 'api'))).code).toBe('validation.invalid')
+    await renameSlotFile(home, 'a', 'b', 'api')
+    expect((await listSlotFiles(home)).names).toEqual(['b', 'c'])
+    expect(await readFile(slotFilePath(home, 'b'), 'utf8')).toBe('# mine\nname = "b" # the name\nport = 9000\n')
+    await removeSlotFile(home, 'b')
+    await removeSlotFile(home, 'b')
+    expect((await listSlotFiles(home)).names).toEqual(['c'])
   })
 })
 

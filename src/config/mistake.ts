@@ -13,7 +13,14 @@ export function describeMistake(mistake: ConfigMistake): string {
   return `${place}: ${mistake.expected}`
 }
 
-/** All mistakes of one or more files as the error a client sees. `mistakes` is never empty. */
+/**
+ * All mistakes of one or more files as the error a client sees; `details.mistakes`: file, key, message. `mistakes` is never empty.
+ * Errors: `config.invalid`.
+ */
 export function configError(mistakes: readonly ConfigMistake[]): Hal0Error {
-  return Hal0Error.of('config.invalid', mistakes.map(describeMistake).join('; '), { details: { mistakes } })
+  return Hal0Error.of('config.invalid', mistakes.map(describeMistake).join('; '), {
+    details: {
+      mistakes: mistakes.map(({ file, keyPath, expected }) => ({ file, key: keyPath, message: expected })),
+    },
+  })
 }

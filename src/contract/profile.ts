@@ -24,11 +24,20 @@ export const profileBodyShape = {
 export const profileBodySchema = z.strictObject(profileBodyShape)
 export type ProfileBody = z.output<typeof profileBodySchema>
 
+/** A key that profiles once had: a write that still says it is told what to say instead. */
+const retiredShape = {
+  mtp: z
+    .unknown()
+    .refine(() => false, 'is not a key of profiles any more; use speculation = "auto", "off" or "ngram"')
+    .optional(),
+} as const
+
 /** POST /api/profiles. `from`: a profile whose keys are taken where this names none. */
 export const profileCreateSchema = z.strictObject({
   name: profileNameSchema,
   from: profileNameSchema.optional(),
   ...profileBodyShape,
+  ...retiredShape,
 })
 export type ProfileCreate = z.output<typeof profileCreateSchema>
 
@@ -43,6 +52,7 @@ export const profilePatchSchema = z.strictObject({
   speculation: tuneShape.speculation.unwrap().nullish(),
   runner: profileBodyShape.runner.unwrap().nullish(),
   intent: profileBodyShape.intent.unwrap().nullish(),
+  ...retiredShape,
 })
 export type ProfilePatch = z.output<typeof profilePatchSchema>
 
@@ -75,6 +85,8 @@ export const profileEnvelopeSchema = z.strictObject({
   hal0_version: z.string(),
   profiles: z.record(profileNameSchema, profileBodySchema),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 hex digits'),
+  /** Told at the export: what another machine may not have, for example a path in a flag. */
+  notes: z.array(z.string()).optional(),
 })
 export type ProfileEnvelope = z.output<typeof profileEnvelopeSchema>
 

@@ -60,6 +60,8 @@ export const slotRowSchema = z.object({
   restart_needed: z.array(z.string()),
   /** What the live process runs differently from its files: ctx size, model, alias, batch, ubatch. Source: SPEC 9 "Drift". */
   config_drift: z.array(z.string()),
+  /** Why a start now would fail, as far as its files say; null = it would not. */
+  config_problem: z.string().nullable(),
   /** Tokens of the context window of the last launch; null = none in the life of this daemon. */
   ctx_effective: z.number().int().positive().nullable(),
   /** Who decided that window; null exactly when `ctx_effective` is. */

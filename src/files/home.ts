@@ -58,6 +58,11 @@ export function slotLogPath(home: Home, slot: string): string {
   return join(home.varLog, 'slots', `${slot}.log`)
 }
 
+/** Where pulled models are kept unless `[models] store` says otherwise. */
+export function modelStoreFolder(home: Home): string {
+  return join(home.varLib, 'models')
+}
+
 /** url, pid and start of the running daemon; 0600. */
 export function daemonFilePath(home: Home): string {
   return join(home.varLib, 'daemon.json')

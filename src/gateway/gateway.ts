@@ -8,7 +8,7 @@ import type { Slots } from '../slots/slots.ts'
 import { sendError, sendPreflight, setCommonHeaders } from './answer.ts'
 import { EnginePools } from './engine-pools.ts'
 import { Exchange } from './exchange.ts'
-import { serveInference } from './inference-route.ts'
+import { type OnDemandSlot, serveInference } from './inference-route.ts'
 import { sendModel, sendModels } from './models-route.ts'
 import { INFERENCE_PATHS, matchRoute, pathOf } from './rules/match-route.ts'
 import { shortened } from './rules/resolve-route.ts'
@@ -27,7 +27,11 @@ export interface Gateway {
 export interface GatewayDeps {
   readonly slots: Slots
   readonly guard: Guard
+  /** Read anew for each request: a getter makes a change apply at once. */
   readonly settings: GatewaySettings
+  /** Ids of models.toml as they are now; asked for each request, so it only hands out what is known. */
+  readonly registeredModels: () => ReadonlySet<string>
+  readonly onDemand: OnDemandSlot
   readonly log: Log
   readonly clock: Clock
   readonly bus: Publisher
@@ -41,7 +45,7 @@ const LAST_WORDS_MS = 1_000
 
 /** The inference hot path. Source: SPEC 11, DESIGN "The hot path". */
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { slots, guard, settings, clock, log, bus } = deps
+  const { slots, guard, clock, log, bus, onDemand, registeredModels } = deps
   const startedMs = clock.nowMs()
   const pools = new EnginePools(clock)
   const exchanges = new Map<Exchange, Promise<unknown>>()
@@ -87,15 +91,16 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const method = req.method ?? ''
     const path = shortened(pathOf(req.url ?? ''))
     const match = matchRoute(method, req.url ?? '')
+    const { settings } = deps
     switch (match.kind) {
       case 'preflight':
         return sendPreflight(exchange)
       case 'models':
-        return sendModels(exchange, slots.rows(), startedMs)
+        return sendModels(exchange, catalog(settings))
       case 'model':
-        return sendModel(exchange, match.id, slots.rows(), startedMs, settings.unknownModel)
+        return sendModel(exchange, match.id, catalog(settings))
       case 'inference':
-        return await serveInference(exchange, match.path, { slots, settings, clock, pools })
+        return await serveInference(exchange, match.path, { slots, settings, clock, pools, onDemand, registeredModels })
       case 'unsupported':
         throw Hal0Error.of('dispatch.route_unsupported', `${path} is not served yet`)
       case 'unknown':
@@ -112,6 +117,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
           { status: 405 },
         )
     }
+  }
+
+  function catalog({ unknownModel, onDemandSlot }: GatewaySettings) {
+    return { rows: slots.rows(), registered: registeredModels(), onDemandSlot, unknownModel, startedMs }
   }
 
   return {

@@ -4,23 +4,34 @@ import { sendError } from './answer.ts'
 import type { Exchange } from './exchange.ts'
 import type { ScanFault } from './json/json-scanner.ts'
 import { type BodyFacts, BodyScan, placeOf } from './json/scan-body.ts'
-import { nameForEngine } from './json/splice-model.ts'
+import { spliceForEngine } from './json/splice-model.ts'
 import { readBody } from './read-body.ts'
 import { type RelayDeps, relay } from './relay.ts'
 import { engineRequestHeaders } from './rules/headers.ts'
-import { type InferencePath, queryWithoutKey, waitLimitMs } from './rules/match-route.ts'
+import { type InferencePath, queryWithoutKey, slotTypeFor, THINKING_PATHS, waitLimitMs } from './rules/match-route.ts'
 import { publicSlotError } from './rules/public-error.ts'
-import { resolveRoute } from './rules/resolve-route.ts'
+import { type RouteDecision, resolveRoute } from './rules/resolve-route.ts'
 import { serverTiming } from './rules/server-timing.ts'
+
+/** The slot that serves registered models which no slot binds. Source: SPEC 11 "Resolution" 3. */
+export interface OnDemandSlot {
+  /** Makes `[dispatcher] on_demand_slot` where it does not exist yet. Rejects with a Hal0Error. */
+  ensure(): Promise<void>
+}
 
 export interface InferenceDeps extends RelayDeps {
   readonly slots: Slots
+  readonly onDemand: OnDemandSlot
+  /** Ids of models.toml as they are now. */
+  readonly registeredModels: () => ReadonlySet<string>
 }
 
 /** A request that is ready for any engine of its slot. */
 interface Ready {
   readonly path: InferencePath
   readonly slot: string
+  /** The slot has to have this model: it is the one on demand. */
+  readonly onDemandModel: string | undefined
   readonly body: Buffer
   readonly asked: BodyFacts
   readonly model: string | undefined
@@ -38,12 +49,27 @@ export async function serveInference(exchange: Exchange, path: InferencePath, de
   const { body, asked } = await readAsked(exchange, settings.jsonLimitBytes)
   const model = asked.model.kind === 'string' && asked.model.value !== '' ? asked.model.value : undefined
 
-  const decision = resolveRoute({ model, rows: slots.rows(), unknownModel: settings.unknownModel })
+  const { unknownModel, onDemandSlot } = settings
+  const registered = deps.registeredModels()
+  const decision = resolveRoute({
+    model,
+    needs: slotTypeFor(path),
+    rows: slots.rows(),
+    unknownModel,
+    registered,
+    onDemandSlot,
+  })
   facts.reason = decision.reason
-  if (decision.kind === 'error') throw Hal0Error.of(decision.code, decision.message, { param: 'model' })
-  facts.slot = decision.slot
-  if (decision.fallback) res.setHeader('X-Hal0-Route', 'fallback')
-  await sendToSlot(exchange, { path, slot: decision.slot, body, asked, model, waitMs }, deps)
+  if (decision.kind === 'error') throw routeError(decision)
+  const { slot } = decision
+  facts.slot = slot
+  if (decision.kind === 'slot' && decision.fallback) res.setHeader('X-Hal0-Route', 'fallback')
+  const onDemandModel = decision.kind === 'on_demand' ? decision.modelId : undefined
+  await sendToSlot(exchange, { path, slot, onDemandModel, body, asked, model, waitMs }, deps)
+}
+
+function routeError({ code, message, remedy }: Extract<RouteDecision, { kind: 'error' }>): Hal0Error {
+  return Hal0Error.of(code, message, { param: 'model', ...(remedy === undefined ? {} : { details: { remedy } }) })
 }
 
 /** An engine may be gone whenever a request comes to it; one that keeps dying is given up after so many. */
@@ -54,7 +80,7 @@ async function sendToSlot(exchange: Exchange, ready: Ready, deps: InferenceDeps)
   const begunMs = deps.clock.monotonicMs()
   let { waitMs } = ready
   for (let nth = 1; nth <= MAX_LEASES; nth++) {
-    const lease = await acquire(exchange, ready.slot, waitMs, deps.slots)
+    const lease = await acquire(exchange, ready, waitMs, deps)
     if (lease === undefined) return
     if ((await sendToEngine(exchange, lease, ready, nth < MAX_LEASES, deps)) === 'over') return
     if (exchange.signal.aborted) throw exchange.signal.reason
@@ -69,7 +95,7 @@ async function sendToEngine(
   mayComeAgain: boolean,
   deps: RelayDeps,
 ) {
-  const { alias, engineKey, routes } = lease.endpoint
+  const { alias, engineKey, routes, enableThinking: thinking } = lease.endpoint
   if (!routes.includes(path)) {
     lease.release()
     throw Hal0Error.of(
@@ -79,13 +105,14 @@ async function sendToEngine(
     )
   }
   const { req } = exchange
+  const enableThinking = THINKING_PATHS.includes(path) ? thinking : undefined
   return await relay(
     exchange,
     lease,
     {
       path: path + queryWithoutKey(req.url ?? ''),
       headers: engineRequestHeaders(req.headers, { engineKey, requestId: exchange.id }),
-      body: nameForEngine(body, asked, alias),
+      body: spliceForEngine(body, asked, { alias, enableThinking }),
       stream: asked.stream,
       askedName: model ?? alias,
       mayComeAgain,
@@ -137,11 +164,18 @@ function badBody({ offset, expected }: ScanFault, text: Buffer): Hal0Error {
 }
 
 /** Undefined = the answer has been given here. */
-async function acquire(exchange: Exchange, slot: string, waitMs: number, slots: Slots): Promise<Lease | undefined> {
+async function acquire(
+  exchange: Exchange,
+  { slot, onDemandModel }: Ready,
+  waitMs: number,
+  { slots, onDemand }: InferenceDeps,
+): Promise<Lease | undefined> {
   const { signal, res } = exchange
   const phasesBefore = slots.row(slot)?.phases
   try {
-    const lease = await slots.acquire(slot, { signal, waitMs })
+    if (onDemandModel !== undefined) await onDemand.ensure()
+    const modelId = onDemandModel === undefined ? {} : { modelId: onDemandModel }
+    const lease = await slots.acquire(slot, { signal, waitMs, ...modelId })
     if (!signal.aborted) {
       const phases = slots.row(slot)?.phases ?? null
       // A load was completed while this request waited: the record is another one, even if it says the same.

@@ -12,6 +12,8 @@ export interface GatewaySettings {
   readonly clientStallS: number
   /** What happens to a model name that nobody knows: slot `agent` answers, or 404. */
   readonly unknownModel: 'agent' | 'reject'
+  /** The slot into which registered models are loaded that no slot binds; '' = they are refused. */
+  readonly onDemandSlot: string
 }
 
 /** The gateway's part of hal0.toml; defaults live in its schema. */
@@ -22,5 +24,6 @@ export function gatewaySettingsOf({ dispatcher, server }: DaemonSettings): Gatew
     stallS: dispatcher.stall_s,
     clientStallS: dispatcher.client_stall_s,
     unknownModel: dispatcher.unknown_model,
+    onDemandSlot: dispatcher.on_demand_slot,
   }
 }

@@ -12,6 +12,9 @@ export const MAX_READS = 256
 /** The header is not what it claims to be; `message` completes "the header …". */
 export class HeaderDamage extends Error {}
 
+/** The header is longer than anyone should read; what was read so far holds. */
+export class HeaderTooLong extends HeaderDamage {}
+
 /**
  * Walks a file forwards, one chunk in memory at a time; what is skipped is not read. Reading a chunk waits for the disk, and so lets the event
  * loop turn. Errors: HeaderDamage when it would leave the file or needs too many reads; the system's own when reading fails.
@@ -25,6 +28,7 @@ export class HeaderCursor {
   #end = 0
   #at: number
   #reads = 0
+  #readBytes = 0
 
   constructor(handle: FileHandle, sizeBytes: number, at: number) {
     this.#handle = handle
@@ -37,8 +41,17 @@ export class HeaderCursor {
     return this.#sizeBytes - this.#at
   }
 
+  /** Bytes from the start of the file to here. */
+  get at(): number {
+    return this.#at
+  }
+
   get reads(): number {
     return this.#reads
+  }
+
+  get readBytes(): number {
+    return this.#readBytes
   }
 
   /** Can `bytes` be taken without waiting? */
@@ -53,13 +66,14 @@ export class HeaderCursor {
     this.#start = this.#at
     this.#end = this.#at
     while (!this.has(bytes)) {
-      if (this.#reads >= MAX_READS) throw new HeaderDamage(`is longer than ${MAX_READS} reads of ${CHUNK_BYTES} bytes`)
+      if (this.#reads >= MAX_READS) throw new HeaderTooLong(`is longer than ${MAX_READS} reads of ${CHUNK_BYTES} bytes`)
       this.#reads++
       const filled = this.#end - this.#start
       const { bytesRead } = await this.#handle.read(this.#chunk, filled, CHUNK_BYTES - filled, this.#end)
       // The file shrank while it was read.
       if (bytesRead === 0) throw new HeaderDamage('ends before it is complete')
       this.#end += bytesRead
+      this.#readBytes += bytesRead
     }
   }
 
@@ -80,11 +94,16 @@ export class HeaderCursor {
     return this.take(4).readUInt32LE(0)
   }
 
-  /** A count or length. Nothing that is counted takes less than a byte, so more than the rest of the file is damage. */
-  takeCount(): number {
+  /** Beyond 2^53 the nearest number that JavaScript has. */
+  takeU64(): number {
     const from = this.#at - this.#start
     this.#at += 8
-    const count = this.#chunk.readUInt32LE(from + 4) * 2 ** 32 + this.#chunk.readUInt32LE(from)
+    return this.#chunk.readUInt32LE(from + 4) * 2 ** 32 + this.#chunk.readUInt32LE(from)
+  }
+
+  /** A count or length. Nothing that is counted takes less than a byte, so more than the rest of the file is damage. */
+  takeCount(): number {
+    const count = this.takeU64()
     if (count > this.left)
       throw new HeaderDamage(`counts ${count} of something where the file has ${this.left} bytes left`)
     return count

@@ -1,15 +1,13 @@
+import { createEngineReader } from './describe-engine.ts'
 import { createEmbeddedRunner } from './embedded.ts'
 import { createLlamaCppRunner } from './llama-cpp.ts'
 import { LLAMA_SERVER_KEYS, type LlamaServerKey } from './llama-server-keys.ts'
+import { createSglangRunner, createVllmRunner } from './python-engines.ts'
 import type { RunnerRegistry } from './registry.ts'
 import type { Runner } from './runner.ts'
-
-/** What the daemon's settings say about one llama-server; undefined = its own choice. */
-export interface LlamaServerSettings {
-  /** Absolute path; undefined = `llama-server` on PATH. */
-  readonly binary?: string | undefined
-  readonly onClientAbort?: Runner['onClientAbort'] | undefined
-}
+import { isRunnerKey } from './runner-keys.ts'
+import type { RunnersSettings } from './runner-settings.ts'
+import { createTemplateRunner } from './template-runner.ts'
 
 /** They differ in the build that is meant. */
 const TITLES: Readonly<Record<LlamaServerKey, string>> = {
@@ -18,14 +16,31 @@ const TITLES: Readonly<Record<LlamaServerKey, string>> = {
   cuda: 'llama-server, CUDA build',
 }
 
-/** The runners hal0 knows, `embedded` first. Programs are looked up when a slot starts, not here. */
-export function createRunnerRegistry(
-  settings: Readonly<Partial<Record<LlamaServerKey, LlamaServerSettings>>>,
-): RunnerRegistry {
-  const runners = [
-    createEmbeddedRunner(),
+/**
+ * The runners hal0 knows, `embedded` first, then those of the user's own: each key with a `template` that has no other meaning.
+ * Programs are looked up when a slot starts, not here. `settings`: `[runners]` of hal0.toml. Source: SPEC 10.
+ */
+export function createRunnerRegistry(settings: RunnersSettings): RunnerRegistry {
+  const { env } = process
+  const reader = createEngineReader(env)
+  const runners: readonly Runner[] = [
+    createEmbeddedRunner(reader),
     ...LLAMA_SERVER_KEYS.map((key) =>
-      createLlamaCppRunner({ ...settings[key], key, title: TITLES[key], env: process.env }),
+      createLlamaCppRunner({
+        key,
+        title: TITLES[key],
+        binary: settings[key]?.binary,
+        onClientAbort: settings[key]?.on_client_abort,
+        env,
+        reader,
+      }),
+    ),
+    createVllmRunner({ settings: settings['vllm'] ?? {}, env, reader }),
+    createSglangRunner({ settings: settings['sglang'] ?? {}, env, reader }),
+    ...Object.entries(settings).flatMap(([key, own]) =>
+      own?.template === undefined || (isRunnerKey(key) && key !== 'custom')
+        ? []
+        : [createTemplateRunner({ key, settings: own, template: own.template, env })],
     ),
   ]
   return {

@@ -3,28 +3,34 @@ import { fileURLToPath } from 'node:url'
 import { findEmbeddedBuild } from '../files/embedded-build.ts'
 import { findOwnPackage } from '../files/find-package.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { createEngineReader, type EngineReader } from './describe-engine.ts'
+import { EMBEDDED_NO_EFFECT } from './rules/embedded-no-effect.ts'
 import type { Runner } from './runner.ts'
 import { LLAMA_CPP_SIGNATURES } from './signatures.ts'
 
 /** The compiled child program; this file runs from dist/runners and, in tests, from src/runners. */
 const SERVER_PATH = fileURLToPath(new URL('../../dist/runners/embedded/server.js', import.meta.url))
 
+/** Node starts in 50 ms; on a machine that loads a model elsewhere it may take seconds. */
+const DESCRIBE_TIMEOUT_MS = 10_000
+
 function refuse(message: string): never {
   throw Hal0Error.of('slot.spawn_failed', `runner "embedded" cannot start: ${message}`)
 }
 
 /** llama.cpp inside this package, in a child process: what runs where nothing else is installed. Source: SPEC 10. */
-export function createEmbeddedRunner(): Runner {
+export function createEmbeddedRunner(reader: EngineReader = createEngineReader(process.env)): Runner {
   return {
     key: 'embedded',
     dialect: 'llama-server',
     isSelfManaged: false,
-    noEffect: new Set(),
-    describe: async () => ({
-      version: undefined,
-      abilities: { jinja: true, mmproj: false, drafter: false, mtp: false, ngram: false },
-      help: undefined,
-    }),
+    noEffect: EMBEDDED_NO_EFFECT,
+    describe: (command) =>
+      reader.describe(command, {
+        help: [[...command, '--help']],
+        version: [[...command, '--version']],
+        timeoutMs: DESCRIBE_TIMEOUT_MS,
+      }),
     title: 'embedded llama.cpp (CPU)',
     types: ['llm', 'embedding'],
     routes: ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/tokenize'],

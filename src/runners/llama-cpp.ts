@@ -1,5 +1,5 @@
-import { findProgram, isProgram } from '../files/find-program.ts'
-import { Hal0Error } from '../kernel/errors.ts'
+import { createEngineReader, type EngineReader } from './describe-engine.ts'
+import { findEngine } from './find-engine.ts'
 import type { Runner } from './runner.ts'
 import { LLAMA_CPP_SIGNATURES } from './signatures.ts'
 
@@ -14,44 +14,30 @@ export interface LlamaCppOptions {
   readonly onClientAbort?: Runner['onClientAbort'] | undefined
   /** Where PATH is read from, at every lookup. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Absent = one of its own. */
+  readonly reader?: EngineReader
 }
 
 const PROGRAM = 'llama-server'
 
-async function find(options: LlamaCppOptions): Promise<string> {
-  const { key, binary, env } = options
-  const wanted = binary ?? PROGRAM
-  if (wanted.includes('/')) {
-    if (await isProgram(wanted)) return wanted
-    throw Hal0Error.of(
-      'slot.spawn_failed',
-      `runner "${key}" cannot start: [runners.${key}] names ${wanted}, which is missing or not an executable file`,
-      { details: { binary: wanted } },
-    )
-  }
-  const found = await findProgram(wanted, env['PATH'])
-  if (found !== undefined) return found
-  throw Hal0Error.of(
-    'slot.spawn_failed',
-    `runner "${key}" cannot start: no program "${wanted}" on PATH; install llama.cpp, or name its llama-server ` +
-      `as binary in [runners.${key}] of hal0.toml, and start hal0 again; or give the slot the runner "embedded"`,
-    { details: { binary: wanted } },
-  )
-}
+/** It prints its help in 50 ms, but a GPU build first looks for its devices. */
+const DESCRIBE_TIMEOUT_MS = 10_000
 
 /** llama.cpp's own `llama-server`, as found or configured. Source: SPEC 10. */
 export function createLlamaCppRunner(options: LlamaCppOptions): Runner {
+  const { key, binary, env, reader = createEngineReader(env) } = options
   return {
-    key: options.key,
+    key,
     title: options.title,
     dialect: 'llama-server',
     isSelfManaged: false,
     noEffect: new Set(),
-    describe: async () => ({
-      version: undefined,
-      abilities: { jinja: true, mmproj: true, drafter: true, mtp: true, ngram: true },
-      help: undefined,
-    }),
+    describe: (command) =>
+      reader.describe(command, {
+        help: [[...command, '--help']],
+        version: [[...command, '--version']],
+        timeoutMs: DESCRIBE_TIMEOUT_MS,
+      }),
     types: ['llm', 'embedding', 'reranking'],
     routes: [
       '/v1/chat/completions',
@@ -66,6 +52,16 @@ export function createLlamaCppRunner(options: LlamaCppOptions): Runner {
     keyEnv: 'LLAMA_API_KEY',
     onClientAbort: options.onClientAbort ?? 'abort',
     signatures: LLAMA_CPP_SIGNATURES,
-    findCommand: async () => [await find(options)],
+    findCommand: async () => [
+      await findEngine({
+        key,
+        binary,
+        program: PROGRAM,
+        advice:
+          `install llama.cpp, or name its llama-server as binary in [runners.${key}] of hal0.toml, and start hal0 ` +
+          'again; or give the slot the runner "embedded"',
+        env,
+      }),
+    ],
   }
 }

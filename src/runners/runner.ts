@@ -14,12 +14,19 @@ export const ENGINE_ROUTES = [
 ] as const
 export type EngineRoute = (typeof ENGINE_ROUTES)[number]
 
+/** What may be sent first to stop an engine. */
+export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const
+export type StopSignal = (typeof STOP_SIGNALS)[number]
+
 /** How to tell whether the engine is up, and whether it is ours. All paths are GET. Source: SPEC 5. */
 export interface ProbeSpec {
   readonly healthPath: string
   readonly modelsPath: string
-  /** Needs the engine key: 200 with it, 401/403 without. Its JSON may carry `total_slots` (parallel sequences). */
-  readonly identityPath: string
+  /**
+   * Needs the engine key: 200 with it, 401/403 without. Its JSON may carry `total_slots` (parallel sequences). Undefined = the
+   * engine has no such path, and is taken for ours when it answers.
+   */
+  readonly identityPath: string | undefined
 }
 
 /** What the binary says about itself, read once per (path, size, mtime). */
@@ -45,13 +52,13 @@ export interface Runner {
   /** What a cut client connection does to the engine. `drain`: read to the end, the lease is held until then. */
   readonly onClientAbort: 'abort' | 'drain'
   /** What a stop sends first; undefined = SIGTERM. */
-  readonly stopSignal?: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'
+  readonly stopSignal?: StopSignal
   readonly signatures: readonly ErrorSignature[]
   /** Serves a baked-in model: no model has to be bound. */
   readonly isSelfManaged: boolean
   /** Canonical flags that would only change its speed and that it does not have: left out of the command, not refused. */
   readonly noEffect: ReadonlySet<string>
-  /** Dialect `template`: words with ${PORT} ${MODEL} ${ALIAS} ${CTX} ${HOST}. */
+  /** Dialect `template`: words after the program, with ${PORT} ${MODEL} ${ALIAS} ${CTX} ${HOST}. */
   readonly template?: readonly string[]
   /**
    * The program and what stands before the flags, looked up now (PATH, settings, package folder).

@@ -62,6 +62,11 @@ export const LLAMA_CPP_SIGNATURES: readonly ErrorSignature[] = [
   },
   {
     cause: 'bad_file',
+    pattern: /file of --chat-template-file cannot be read/,
+    remedy: "Check the path of the model's chat_template and that the user who runs hal0 may read it.",
+  },
+  {
+    cause: 'bad_file',
     pattern: /gguf_init_from_\w+: |missing tensor|wrong number of tensors|error loading model/,
     remedy: FETCH_AGAIN,
   },

@@ -23,6 +23,8 @@ export interface EngineProcess {
    * Repeated calls join the first; a later call with a shorter deadline shortens it. Never rejects.
    */
   stop(options: { readonly graceMs: number }): Promise<StopOutcome>
+  /** The live command line of the main process, whatever stands before the plan's words; undefined = it is gone or cannot be read. */
+  readArgv(): Promise<readonly string[] | undefined>
 }
 
 export interface StartOptions {

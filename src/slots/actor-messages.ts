@@ -1,11 +1,11 @@
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { SlotFailure } from '../contract/slot-state.ts'
-import type { Hal0Error } from '../kernel/errors.ts'
-import type { Result } from '../kernel/result.ts'
 import type { ExitFacts } from '../runtimes/runtime.ts'
 import type { Deferred } from './deferred.ts'
+import type { Examination } from './examine-slot.ts'
 import type { Waiter } from './lease-book.ts'
 import type { AttemptMessage } from './load-attempt.ts'
+import type { Override } from './read-binding.ts'
 import type { Lease } from './slots.ts'
 
 /** What is learnt of an engine. Each carries its attempt's id; those of a superseded attempt are dropped. */
@@ -28,17 +28,47 @@ export type WishMessage =
   | { readonly type: 'load'; readonly answer: Deferred<SlotRow> }
   | { readonly type: 'unload'; readonly drainMs: number; readonly answer: Deferred<SlotRow> }
   | { readonly type: 'restart'; readonly drainMs: number; readonly answer: Deferred<SlotRow> }
-  | { readonly type: 'close'; readonly drainMs: number; readonly keepEngine: boolean; readonly answer: Deferred<void> }
+  /** `override` undefined = what the file says, which was just written. */
+  | {
+      readonly type: 'swap'
+      readonly override: Override | undefined
+      readonly drainMs: number
+      readonly answer: Deferred<SlotRow>
+    }
+  | {
+      readonly type: 'close'
+      readonly why: ClosingReason
+      readonly drainMs: number
+      readonly keepEngine: boolean
+      readonly answer: Deferred<void>
+    }
+  /** Closes the slot if nothing of it runs or waits; else `slot.illegal_transition`. */
+  | { readonly type: 'close_if_down'; readonly why: ClosingReason; readonly answer: Deferred<void> }
+  /** The slot's files may say something else now. Answered when they have been looked at. */
+  | { readonly type: 'files_changed'; readonly answer: Deferred<SlotRow> }
+  /** `attemptId`: the engine it was compared with; undefined = none ran. */
+  | {
+      readonly type: 'examined'
+      readonly found: Examination
+      readonly attemptId: string | undefined
+      readonly answers: readonly Deferred<SlotRow>[]
+    }
   | { readonly type: 'drain_elapsed' }
   | (LaunchCompared & { readonly unloads: number })
 
-/** The files have been read for a load or restart of what is up: what would a start be now, compared with what runs? */
+/** Wishes that compare the files with what runs before they touch it. */
+export type ComparingWish = WishOf<'load'> | WishOf<'restart'> | WishOf<'swap'>
+
+/** The files have been read for a wish about what is up: what would a start be now, compared with what runs? */
 export interface LaunchCompared {
   readonly type: 'launch_compared'
   readonly attemptId: string
-  readonly wish: WishOf<'load'> | WishOf<'restart'>
-  readonly found: Result<'same' | 'changed', Hal0Error>
+  readonly wish: ComparingWish
+  readonly found: Examination
 }
+
+/** Why a slot takes no wishes any more. */
+export type ClosingReason = 'daemon_stops' | 'deleted' | 'renamed'
 
 export type WishOf<Type extends WishMessage['type']> = Extract<WishMessage, { type: Type }>
 

@@ -1,21 +1,23 @@
-import type { SlotConfig } from '../config/slot-file.ts'
 import { DEFAULT_DRAIN_S } from '../contract/limits.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import { SECOND_MS } from '../kernel/units.ts'
-import type { ActorMessage, LaunchCompared, WishOf } from './actor-messages.ts'
-import { compareLaunch } from './compare-launch.ts'
-import { Audience, type Deferred } from './deferred.ts'
+import type { ActorMessage, ComparingWish, WishOf } from './actor-messages.ts'
+import type { Deferred } from './deferred.ts'
 import { DrainDeadline } from './drain-deadline.ts'
 import { EngineLife } from './engine-life.ts'
+import { FilesView } from './files-view.ts'
 import { LeaseBook } from './lease-book.ts'
-import type { ActorDeps, LifeListener } from './life-ports.ts'
+import { createLifeListener, type ListeningParts } from './life-listener.ts'
+import type { ActorDeps } from './life-ports.ts'
 import { Mailbox } from './mailbox.ts'
-import type { PhaseOf, Try } from './phase.ts'
-import { engineDiedError, terminateTimeoutError, unloadingError } from './slot-failures.ts'
+import type { PhaseOf } from './phase.ts'
+import type { Override, SlotBinding } from './read-binding.ts'
+import { closingError, isConfigFailure, noSuchTransitionError, unloadingError } from './slot-failures.ts'
 import { buildRow } from './slot-row.ts'
 import type { StateBoard } from './state-board.ts'
 import { WaitingRoom } from './waiting-room.ts'
+import { Wishes } from './wishes.ts'
 
 /**
  * One slot: the only writer of its state. Every wish and every observation is a message; messages are handled one at a time,
@@ -27,42 +29,56 @@ export class SlotActor {
   readonly #deps: ActorDeps
   readonly #board: StateBoard
   readonly #life: EngineLife
+  readonly #files: FilesView
+  readonly #parts: ListeningParts
   readonly #waitingRoom: WaitingRoom
   readonly #book = new LeaseBook((lease) => this.post({ type: 'release', lease }))
-  readonly #loadAudience = new Audience<SlotRow>()
-  readonly #stopAudience = new Audience<SlotRow>()
-  readonly #closeAudience = new Audience<void>()
+  readonly #wishes: Wishes
   readonly #mailbox = new Mailbox<ActorMessage>(
     (message) => this.#handle(message),
     (message, cause) => this.#fault(message, cause),
   )
   /** On once a running engine is to be stopped: no new lease, and when those that are left will be revoked. */
   readonly #drain: DrainDeadline
-  /** The load that begins as soon as the process is gone; the only place that says so. */
-  #next: Try | undefined
-  #closing: { readonly keepEngine: boolean } | undefined
-  /** Counts them: a load or restart whose files were still being read is overtaken by an unload. */
-  #unloads = 0
   #lastUsedMs: number | undefined
 
-  constructor(name: string, config: SlotConfig | undefined, board: StateBoard, deps: ActorDeps) {
+  constructor(name: string, bound: SlotBinding | undefined, board: StateBoard, deps: ActorDeps) {
     this.#name = name
     this.#deps = deps
     this.#board = board
+    this.#wishes = new Wishes(name, deps)
     this.#drain = new DrainDeadline(deps.clock, () => this.post({ type: 'drain_elapsed' }))
-    this.#life = new EngineLife({ name, config, board }, deps, this.#listener(), (message) => this.post(message))
-    const parts = { name, board, life: this.#life, book: this.#book, drain: this.#drain }
-    this.#waitingRoom = new WaitingRoom(parts, deps, (waiter) => this.post({ type: 'wait_elapsed', waiter }))
+    const post = (message: ActorMessage) => this.post(message)
+    const isDown = () => this.#life.phase.kind === 'down'
+    this.#files = new FilesView({ name, bound, board }, deps, { running: () => this.#life.engine, isDown, post })
+    const listener = createLifeListener(() => this.#parts)
+    this.#life = new EngineLife({ name, files: this.#files, board }, deps, listener, post)
+    const parts = { name, board, life: this.#life, book: this.#book, drain: this.#drain, files: this.#files }
+    const waitingRoom = new WaitingRoom(parts, deps, {
+      onElapsed: (waiter) => this.post({ type: 'wait_elapsed', waiter }),
+      onTurnOver: (modelId) => this.#turnTo(modelId),
+    })
+    this.#waitingRoom = waitingRoom
+    const row = () => this.row()
+    const forgetFailure = () => this.#forgetFailure()
+    const closed = () => this.#closed()
+    this.#parts = { ...parts, deps, waitingRoom, wishes: this.#wishes, row, forgetFailure, closed }
   }
 
   row(): SlotRow {
     return buildRow({
       record: this.#board.record,
       life: this.#life,
+      files: this.#files,
       inFlight: this.#book.inFlight,
       queued: this.#book.queued,
       lastUsedMs: this.#lastUsedMs,
     })
+  }
+
+  /** The model that a swap or a request put in the place of the file's. */
+  get override(): Override | undefined {
+    return this.#files.override
   }
 
   post(message: ActorMessage): void {
@@ -79,7 +95,7 @@ export class SlotActor {
   #handle(message: ActorMessage): void {
     switch (message.type) {
       case 'acquire':
-        if (this.#closing !== undefined) return message.waiter.reject(this.#closingError())
+        if (this.#wishes.refusal !== undefined) return message.waiter.reject(this.#wishes.refusal)
         return this.#waitingRoom.admit(message.waiter)
       case 'withdraw':
         if (this.#book.withdraw(message.waiter)) message.waiter.reject(message.reason)
@@ -94,8 +110,16 @@ export class SlotActor {
         return this.#unload(message)
       case 'restart':
         return this.#restart(message)
+      case 'swap':
+        return this.#swap(message)
       case 'close':
         return this.#close(message)
+      case 'close_if_down':
+        return this.#closeIfDown(message)
+      case 'files_changed':
+        return this.#files.look(message.answer)
+      case 'examined':
+        return this.#examined(message)
       case 'launch_compared':
         return this.#launchCompared(message)
       case 'drain_elapsed':
@@ -109,19 +133,20 @@ export class SlotActor {
     if (!this.#book.close(lease)) return
     this.#lastUsedMs = this.#deps.clock.nowMs()
     this.#waitingRoom.serve()
-    if (this.#book.inFlight > 0) return
+    if (this.#book.inFlight > 0 || this.#board.state !== 'serving') return
     this.#board.apply('last_lease_ended')
     if (this.#drain.isOn) this.#stopNow()
   }
 
   #load(wish: WishOf<'load'>): void {
-    if (this.#closing !== undefined) return wish.answer.reject(this.#closingError())
+    if (this.#wishes.refusal !== undefined) return wish.answer.reject(this.#wishes.refusal)
     const { phase } = this.#life
-    if (phase.kind === 'up' && phase.hasModel && !this.#drain.isOn) return this.#compare(phase, wish)
-    this.#loadAudience.join(wish.answer)
+    if (phase.kind === 'up' && phase.hasModel && !this.#drain.isOn)
+      return this.#compare(phase, wish, this.#files.override)
+    this.#wishes.load.join(wish.answer)
     if (phase.kind === 'down') return this.#life.begin(1)
     if (phase.kind === 'loading') return
-    this.#next = 1
+    this.#wishes.next = 1
     // Up without a model: only a fresh start can change that.
     if (phase.kind === 'up' && !this.#drain.isOn) this.#end(0)
     this.#boundStopWaits()
@@ -129,32 +154,62 @@ export class SlotActor {
 
   #restart(wish: WishOf<'restart'>): void {
     const { phase } = this.#life
-    if (this.#closing !== undefined || phase.kind === 'down') return this.#load({ type: 'load', answer: wish.answer })
-    if (phase.kind === 'up' && !this.#drain.isOn) return this.#compare(phase, wish)
+    if (this.#wishes.closing !== undefined || phase.kind === 'down')
+      return this.#load({ type: 'load', answer: wish.answer })
+    if (phase.kind === 'up' && !this.#drain.isOn) return this.#compare(phase, wish, this.#files.override)
     this.#reload(wish.answer, wish.drainMs)
   }
 
-  #compare(phase: PhaseOf<'up'>, wish: LaunchCompared['wish']): void {
-    const unloads = this.#unloads
-    void compareLaunch(this.#deps.effects, phase, wish).then((compared) => this.post({ ...compared, unloads }))
+  #swap(wish: WishOf<'swap'>): void {
+    const { phase } = this.#life
+    if (this.#wishes.closing !== undefined) return this.#load({ type: 'load', answer: wish.answer })
+    if (phase.kind === 'up' && !this.#drain.isOn) return this.#compare(phase, wish, wish.override)
+    this.#files.override = wish.override
+    // A load that runs is of another model; what follows it is this one.
+    if (phase.kind === 'down') this.#load({ type: 'load', answer: wish.answer })
+    else this.#reload(wish.answer, wish.drainMs)
+  }
+
+  /** Nobody holds a lease, and the next one waits for another model. */
+  #turnTo(modelId: string): void {
+    if (this.#board.state === 'serving') this.#board.apply('last_lease_ended')
+    this.#files.override = { modelId }
+    this.#wishes.next = 1
+    this.#stopNow()
+  }
+
+  /** Reads the files before what runs is touched: a mistake in them costs no working engine. */
+  #compare(phase: PhaseOf<'up'>, wish: ComparingWish, override: Override | undefined): void {
+    const unloads = this.#wishes.unloads
+    const attemptId = phase.attempt.id
+    void this.#deps.effects.examine(this.#name, override, phase.engine).then((found) => {
+      this.post({ type: 'launch_compared', attemptId, wish, found, unloads })
+    })
   }
 
   #launchCompared({ attemptId, wish, found, unloads }: WishOf<'launch_compared'>): void {
     const { phase } = this.#life
-    if (unloads !== this.#unloads) return wish.answer.reject(this.#unloadedError())
+    if (unloads !== this.#wishes.unloads) return wish.answer.reject(this.#unloadedError())
     const isStale =
-      phase.kind !== 'up' || phase.attempt.id !== attemptId || this.#drain.isOn || this.#closing !== undefined
+      phase.kind !== 'up' || phase.attempt.id !== attemptId || this.#drain.isOn || this.#wishes.closing !== undefined
     if (isStale) return this.#handle(wish)
-    if (!found.ok) return wish.answer.reject(found.error)
+    if (found.problem !== undefined) return wish.answer.reject(found.problem)
+    if (wish.type === 'swap') this.#files.override = wish.override
     if (wish.type === 'restart') return this.#reload(wish.answer, wish.drainMs)
-    if (found.value === 'same') return wish.answer.resolve(this.row())
-    this.#reload(wish.answer, DEFAULT_DRAIN_S * SECOND_MS)
+    if (found.restartNeeded.length === 0) return wish.answer.resolve(this.row())
+    this.#reload(wish.answer, wish.type === 'swap' ? wish.drainMs : DEFAULT_DRAIN_S * SECOND_MS)
+  }
+
+  #examined(message: WishOf<'examined'>): void {
+    this.#files.take(message)
+    if (this.#files.problem === undefined && isConfigFailure(this.#board.record.extra.failure)) this.#forgetFailure()
+    for (const answer of message.answers) answer.resolve(this.row())
   }
 
   /** Ends what there is, then loads. */
   #reload(answer: Deferred<SlotRow>, drainMs: number): void {
-    this.#loadAudience.join(answer)
-    this.#next = 1
+    this.#wishes.load.join(answer)
+    this.#wishes.next = 1
     this.#end(drainMs)
     this.#boundStopWaits()
   }
@@ -162,31 +217,41 @@ export class SlotActor {
   #unload({ drainMs, answer }: WishOf<'unload'>): void {
     const { phase } = this.#life
     // The last wish counts: a load that runs or was to follow is not wanted any more, also not by those who wait for it.
-    this.#unloads++
-    this.#next = undefined
+    this.#wishes.unloads++
+    this.#wishes.next = undefined
+    this.#files.dropOverride()
     if (phase.kind === 'down') {
+      this.#files.down()
       this.#forgetFailure()
       return answer.resolve(this.row())
     }
-    this.#stopAudience.join(answer)
-    if (this.#closing !== undefined) this.#closing = { keepEngine: false }
+    this.#wishes.stop.join(answer)
+    if (this.#wishes.closing !== undefined) this.#wishes.closing = { ...this.#wishes.closing, keepEngine: false }
     const reason = this.#unloadedError()
-    this.#loadAudience.reject(reason)
+    this.#wishes.load.reject(reason)
     if (phase.kind === 'loading') this.#book.rejectAll(reason)
     this.#end(drainMs)
     this.#boundStopWaits()
   }
 
-  #close({ drainMs, keepEngine, answer }: WishOf<'close'>): void {
+  #close({ why, drainMs, keepEngine, answer }: WishOf<'close'>): void {
     // Somebody who asked for the engine's end gets it.
-    const isEnding = this.#stopAudience.size > 0 || this.#next !== undefined || this.#closing?.keepEngine === false
-    this.#closing = { keepEngine: keepEngine && !isEnding }
-    this.#next = undefined
-    this.#closeAudience.join(answer)
-    this.#book.rejectAll(this.#closingError())
-    this.#loadAudience.reject(this.#closingError())
+    const isEnding =
+      this.#wishes.stop.size > 0 || this.#wishes.next !== undefined || this.#wishes.closing?.keepEngine === false
+    this.#wishes.closing = { why: this.#wishes.closing?.why ?? why, keepEngine: keepEngine && !isEnding }
+    this.#wishes.next = undefined
+    this.#wishes.close.join(answer)
+    const reason = closingError(this.#name, this.#wishes.closing.why)
+    this.#book.rejectAll(reason)
+    this.#wishes.load.reject(reason)
     if (this.#life.phase.kind === 'down') return this.#closed()
     this.#end(drainMs)
+  }
+
+  #closeIfDown({ why, answer }: WishOf<'close_if_down'>): void {
+    const isDown = this.#life.phase.kind === 'down' && this.#book.queued === 0 && this.#wishes.closing === undefined
+    if (!isDown) return answer.reject(noSuchTransitionError(this.#name, why, this.#board.state))
+    this.#close({ type: 'close', why, drainMs: 0, keepEngine: false, answer })
   }
 
   /** Whatever runs is to end: a load at once, an engine when its leases have ended or `drainMs` are over. */
@@ -209,19 +274,13 @@ export class SlotActor {
 
   #stopNow(): void {
     this.#drain.off()
-    if (this.#closing?.keepEngine !== true) return this.#life.stop()
+    if (this.#wishes.closing?.keepEngine !== true) return this.#life.stop()
     this.#life.leave()
     this.#closed()
   }
 
-  /** Who asked for a stop (also for the load behind it) waits for the death of the process no longer than this. */
   #boundStopWaits(): void {
-    if (this.#life.phase.kind !== 'stopping') return
-    const { clock, settings } = this.#deps
-    const overdue = () => terminateTimeoutError(this.#name, settings.stopWaitMs)
-    for (const audience of [this.#stopAudience, this.#loadAudience]) {
-      audience.boundWaits(clock, settings.stopWaitMs, overdue)
-    }
+    if (this.#life.phase.kind === 'stopping') this.#wishes.boundStopWaits()
   }
 
   /** An unload leaves the slot offline, also when it had failed. */
@@ -231,55 +290,11 @@ export class SlotActor {
 
   #closed(): void {
     this.#board.close()
-    this.#stopAudience.resolve(this.row())
-    this.#closeAudience.resolve()
+    this.#wishes.stop.resolve(this.row())
+    this.#wishes.close.resolve()
   }
 
   #unloadedError(): Hal0Error {
     return unloadingError(this.#name, 'was unloaded before it was ready')
-  }
-
-  #closingError(): Hal0Error {
-    return unloadingError(this.#name, 'stops with the daemon')
-  }
-
-  /** What the life of the engine means for those who wait. */
-  #listener(): LifeListener {
-    return {
-      onReady: () => {
-        this.#loadAudience.resolve(this.row())
-        this.#waitingRoom.serve()
-      },
-      onLoadFailed: (error) => {
-        // A load that was asked for while this one failed has joined it.
-        this.#next = undefined
-        this.#book.rejectAll(error)
-        this.#loadAudience.reject(error)
-      },
-      onCrashed: (exit) => {
-        this.#drain.off()
-        this.#book.revokeAll(engineDiedError(this.#name, exit))
-      },
-      onEngineGone: (attemptId) => {
-        this.#deps.onEngineGone(attemptId)
-        this.#waitingRoom.serve()
-        this.#boundStopWaits()
-      },
-      onAgain: (nth) => {
-        if (this.#closing !== undefined || this.#stopAudience.size > 0) return false
-        this.#next = nth
-        return true
-      },
-      onDown: () => {
-        if (this.#stopAudience.size > 0) this.#forgetFailure()
-        this.#stopAudience.resolve(this.row())
-        if (this.#closing !== undefined) return this.#closed()
-        const nth = this.#next
-        this.#next = undefined
-        if (nth === undefined) return this.#waitingRoom.serve()
-        this.#loadAudience.unboundWaits()
-        this.#life.begin(nth)
-      },
-    }
   }
 }

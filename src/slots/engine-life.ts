@@ -1,19 +1,27 @@
 import { randomUUID } from 'node:crypto'
-import type { SlotConfig } from '../config/slot-file.ts'
 import type { ContextChoice, LoadPhases } from '../contract/slot-row.ts'
-import type { SlotFailure } from '../contract/slot-state.ts'
-import { Hal0Error } from '../kernel/errors.ts'
+import type { SlotFailure, SlotStateRecord } from '../contract/slot-state.ts'
+import type { Hal0Error } from '../kernel/errors.ts'
 import { assertNever } from '../kernel/result.ts'
 import type { EngineMessage, EngineMessageOf } from './actor-messages.ts'
 import { describeExit } from './explain-exit.ts'
+import type { FilesView } from './files-view.ts'
 import type { LifeDeps, LifeListener } from './life-ports.ts'
 import { beginAttempt } from './load-attempt.ts'
 import { LoadTimes } from './load-times.ts'
-import { cancelTimers, type Phase, type PhaseOf, type Try } from './phase.ts'
+import { armTimers, cancelTimers, type Phase, type PhaseOf, type Try } from './phase.ts'
 import { PortRetries } from './port-retries.ts'
 import type { ProbeVerdict } from './probe.ts'
 import { LEFTOVER_GRACE_MS } from './settings.ts'
-import { announceFailure, failureOf, loadFailedError, noModelServedError, strangerError } from './slot-failures.ts'
+import {
+  announceFailure,
+  failureOf,
+  loadFailedError,
+  neverReadyError,
+  noModelServedError,
+  strangerError,
+} from './slot-failures.ts'
+import type { StartedEngine } from './started-engine.ts'
 import type { StateBoard } from './state-board.ts'
 
 /**
@@ -23,23 +31,23 @@ import type { StateBoard } from './state-board.ts'
 export class EngineLife {
   readonly #name: string
   readonly #board: StateBoard
+  readonly #files: FilesView
   readonly #deps: LifeDeps
   readonly #listener: LifeListener
   readonly #post: (message: EngineMessage) => void
   #phase: Phase = { kind: 'down' }
-  #config: SlotConfig | undefined
   #ctx: ContextChoice | undefined
   readonly #times = new LoadTimes()
   readonly #portRetries = new PortRetries()
 
   constructor(
-    slot: { readonly name: string; readonly config: SlotConfig | undefined; readonly board: StateBoard },
+    slot: { readonly name: string; readonly files: FilesView; readonly board: StateBoard },
     deps: LifeDeps,
     listener: LifeListener,
     post: (message: EngineMessage) => void,
   ) {
     this.#name = slot.name
-    this.#config = slot.config
+    this.#files = slot.files
     this.#board = slot.board
     this.#deps = deps
     this.#listener = listener
@@ -50,9 +58,9 @@ export class EngineLife {
     return this.#phase
   }
 
-  /** As last read: at start, then at each load. */
-  get config(): SlotConfig | undefined {
-    return this.#config
+  /** The one that is up. */
+  get engine(): StartedEngine | undefined {
+    return this.#phase.kind === 'up' ? this.#phase.engine : undefined
   }
 
   /** Of the last launch that was prepared. */
@@ -78,15 +86,16 @@ export class EngineLife {
     const previousPort = this.#board.record.port
     this.#phase = {
       kind: 'loading',
-      attempt: beginAttempt(this.#deps, { slot: this.#name, attemptId, previousPort }, this.#post),
+      attempt: beginAttempt(
+        this.#deps,
+        { slot: this.#name, attemptId, previousPort, override: this.#files.override },
+        this.#post,
+      ),
       nth,
       begunMs: clock.monotonicMs(),
       took: this.#times.begin(),
       engine: undefined,
-      timers: [
-        clock.setTimer(settings.loadVerdictMs, () => this.#post({ type: 'verdict_due', attemptId })),
-        clock.setTimer(settings.loadLimitMs, () => this.#post({ type: 'limit_due', attemptId })),
-      ],
+      timers: armTimers(clock, settings, (type) => this.#post({ type, attemptId })),
     }
     this.#deps.log.info({ slot: this.#name, attempt: attemptId, nth }, 'loading')
   }
@@ -112,10 +121,10 @@ export class EngineLife {
     if (message.attemptId !== this.#attemptId()) return
     switch (message.type) {
       case 'configured':
-        this.#config = message.config
-        return this.#board.refresh({ model_id: message.config.model.default || null })
+        return this.#files.configured(message.bound)
       case 'planned':
-        this.#ctx = message.binding.ctx
+        this.#ctx = message.binding.launch.ctx
+        this.#files.planned(message.binding.launch.thinking)
         return this.#board.refresh({ port: message.binding.plan.port })
       case 'spawned':
         return this.#spawned(message)
@@ -195,35 +204,31 @@ export class EngineLife {
     if (this.#phase.kind !== 'loading') return
     cancelTimers(this.#phase)
     this.#phase = { kind: 'down' }
-    const failure = failureOf(error, this.#deps.clock.nowMs())
-    this.#board.apply('load_failed', { message: failure.message, extra: { failure } })
-    announceFailure(this.#deps, this.#name, 'slot.load_failed', failure)
-    this.#listener.onLoadFailed(error)
+    this.#failLoad(failureOf(error, this.#deps.clock.nowMs()), error, {})
   }
 
   #limitDue(): void {
     const phase = this.#phase
     if (phase.kind !== 'loading') return
-    const waitedS = Math.round(this.#deps.settings.loadLimitMs / 1000)
+    const { clock, log, settings } = this.#deps
     if (phase.nth === 1) {
+      const message = `not ready after ${Math.round(settings.loadLimitMs / 1000)} s; loading once more`
       this.#listener.onAgain(2)
-      this.#board.refresh({ message: `not ready after ${waitedS} s; loading once more` })
-      this.#deps.log.warn(
-        { slot: this.#name, attempt: phase.attempt.id, waitedS },
-        'not ready in time; loading once more',
-      )
-    } else {
-      const error = Hal0Error.of('slot.health_failed', `the engine did not become ready in ${waitedS} s, twice`)
-      this.#failLoad(failureOf(error, this.#deps.clock.nowMs()))
-    }
+      this.#board.refresh({ message })
+      log.warn({ slot: this.#name, attempt: phase.attempt.id }, message)
+    } else this.#failLoad(failureOf(neverReadyError(settings.loadLimitMs), clock.nowMs()))
     this.#endAttempt(phase)
   }
 
   /** The load has failed; its process is ended by whoever calls this. */
-  #failLoad(failure: SlotFailure): void {
-    this.#board.apply('load_failed', { message: failure.message, extra: { ...this.#board.record.extra, failure } })
+  #failLoad(
+    failure: SlotFailure,
+    error = loadFailedError(this.#name, failure),
+    extra: SlotStateRecord['extra'] = this.#board.record.extra,
+  ): void {
+    this.#board.apply('load_failed', { message: failure.message, extra: { ...extra, failure } })
     announceFailure(this.#deps, this.#name, 'slot.load_failed', failure)
-    this.#listener.onLoadFailed(loadFailedError(this.#name, failure))
+    this.#listener.onLoadFailed(error)
   }
 
   /** The main process is gone although nobody asked. The state says so at once; why, as soon as the log has been read. */
@@ -254,7 +259,7 @@ export class EngineLife {
   }
 
   #tryAnotherPort(): boolean {
-    if (!this.#portRetries.mayTryAnother(this.#config?.port)) return false
+    if (!this.#portRetries.mayTryAnother(this.#files.bound?.config.port)) return false
     if (!this.#listener.onAgain(1)) return false
     this.#board.refresh({ message: `port ${this.#board.record.port} was taken meanwhile; trying another` })
     return true

@@ -7,6 +7,10 @@ export interface Waiter {
   resolve(lease: Lease): void
   reject(reason: unknown): void
   readonly waitMs: number
+  /** The model that must be loaded; undefined = whatever the slot has. */
+  readonly modelId?: string | undefined
+  /** Its place in the order of arrival; set by the book. */
+  nth?: number
   /** Cancels the timer that bounds the wait for a load. */
   stopTimer?: (() => void) | undefined
 }
@@ -27,6 +31,9 @@ export interface Grantor {
 export class LeaseBook {
   readonly #active = new Map<Lease, AbortController>()
   readonly #waiting = new Set<Waiter>()
+  /** Those of them that want a certain model; nearly always none. */
+  readonly #choosy = new Set<Waiter>()
+  #arrived = 0
   readonly #onReleased: (lease: Lease) => void
 
   constructor(onReleased: (lease: Lease) => void) {
@@ -41,24 +48,39 @@ export class LeaseBook {
     return this.#waiting.size
   }
 
+  /** How many have arrived so far: the `nth` of the next one. */
+  get arrived(): number {
+    return this.#arrived
+  }
+
+  /** In order of arrival. */
   waiters(): Iterable<Waiter> {
     return this.#waiting
   }
 
+  /** Those that want a certain model, in order of arrival. */
+  choosyWaiters(): Iterable<Waiter> {
+    return this.#choosy
+  }
+
   enqueue(waiter: Waiter): void {
+    waiter.nth = this.#arrived++
     this.#waiting.add(waiter)
+    if (waiter.modelId !== undefined) this.#choosy.add(waiter)
   }
 
   /** False when the waiter has been answered already. */
   withdraw(waiter: Waiter): boolean {
     waiter.stopTimer?.()
+    this.#choosy.delete(waiter)
     return this.#waiting.delete(waiter)
   }
 
-  /** Gives leases to waiters, oldest first, while the engine has places. Returns how many were given. */
-  grant(grantor: Grantor): number {
+  /** Gives leases to the waiters that may have one, oldest first, while the engine has places. Returns how many were given. */
+  grant(grantor: Grantor, mayHave: (waiter: Waiter) => boolean): number {
     let granted = 0
     for (const waiter of this.#waiting) {
+      if (!mayHave(waiter)) continue
       if (grantor.parallel !== null && this.#active.size >= grantor.parallel) break
       this.withdraw(waiter)
       waiter.resolve(this.#open(grantor))
@@ -67,9 +89,9 @@ export class LeaseBook {
     return granted
   }
 
-  /** Ends every wait with the same reason. */
-  rejectAll(reason: Hal0Error): void {
-    for (const waiter of [...this.#waiting]) if (this.withdraw(waiter)) waiter.reject(reason)
+  /** Ends every wait, or those that are `meant`, with the same reason. */
+  rejectAll(reason: Hal0Error, isMeant: (waiter: Waiter) => boolean = () => true): void {
+    for (const waiter of [...this.#waiting]) if (isMeant(waiter) && this.withdraw(waiter)) waiter.reject(reason)
   }
 
   /** Takes every lease back: the holders' signals abort, and the leases no longer count. */

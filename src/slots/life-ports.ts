@@ -16,6 +16,8 @@ export interface LifeDeps extends AttemptDeps {
 export interface ActorDeps extends LifeDeps {
   /** An engine's connections are of no more use. */
   readonly onEngineGone: (attemptId: string) => void
+  /** Nothing of the slot runs any more, and nothing is about to. */
+  readonly onDown: (slot: string) => void
 }
 
 /** What the life of the engine means for those who wait for it. Called while a message is handled, never later. */

@@ -1,4 +1,3 @@
-import type { SlotConfig } from '../config/slot-file.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { sleep } from '../kernel/clock.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
@@ -7,6 +6,7 @@ import type { EngineProcess, Runtime } from '../runtimes/runtime.ts'
 import type { SlotEffects } from './effects.ts'
 import type { Binding } from './prepare-launch.ts'
 import type { ProbeVerdict } from './probe.ts'
+import type { Override, SlotBinding } from './read-binding.ts'
 import { chooseProbeDelay } from './rules/probe-delay.ts'
 import { PROBE_EARLY_FOR_MS, PROBE_EARLY_MAX_MS, PROBE_FIRST_MS, PROBE_LATE_MS } from './settings.ts'
 import type { StartedEngine } from './started-engine.ts'
@@ -19,7 +19,7 @@ export interface AttemptDeps {
 
 /** Messages of an attempt to its actor; each carries the attempt it belongs to. */
 export type AttemptMessage = { readonly attemptId: string } & (
-  | { readonly type: 'configured'; readonly config: SlotConfig }
+  | { readonly type: 'configured'; readonly bound: SlotBinding }
   | { readonly type: 'planned'; readonly binding: Binding }
   | { readonly type: 'spawned'; readonly engine: StartedEngine; readonly spawnMs: number }
   | { readonly type: 'probed'; readonly verdict: ProbeVerdict; readonly warmMs: number }
@@ -41,7 +41,12 @@ export interface LoadAttempt {
 /** Prepares the launch, draws the key, spawns, then looks at the engine until it is ready. Everything it learns is posted. */
 export function beginAttempt(
   deps: AttemptDeps,
-  input: { readonly slot: string; readonly attemptId: string; readonly previousPort: number | null },
+  input: {
+    readonly slot: string
+    readonly attemptId: string
+    readonly previousPort: number | null
+    readonly override: Override | undefined
+  },
   post: (message: AttemptMessage) => void,
 ): LoadAttempt {
   const { slot, attemptId } = input
@@ -54,9 +59,9 @@ export function beginAttempt(
 
   async function spawn(): Promise<StartedEngine | undefined> {
     const begunMs = deps.clock.monotonicMs()
-    const config = await effects.readConfig(slot)
-    say({ type: 'configured', attemptId, config })
-    const binding = await effects.prepare(config, input.previousPort, abort.signal)
+    const bound = await effects.readBinding(slot, input.override)
+    say({ type: 'configured', attemptId, bound })
+    const binding = await effects.prepare(bound, input.previousPort, abort.signal)
     const engine = await start(binding, begunMs).catch((cause: unknown) => {
       binding.releasePort()
       throw cause

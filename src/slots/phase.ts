@@ -1,5 +1,5 @@
 import type { LoadPhases } from '../contract/slot-row.ts'
-import type { CancelTimer } from '../kernel/clock.ts'
+import type { CancelTimer, Clock } from '../kernel/clock.ts'
 import type { LoadAttempt } from './load-attempt.ts'
 import type { StartedEngine } from './started-engine.ts'
 
@@ -33,6 +33,18 @@ export type Phase =
   | { readonly kind: 'stopping'; readonly attemptId: string; readonly begunMs: number }
 
 export type PhaseOf<Kind extends Phase['kind']> = Extract<Phase, { kind: Kind }>
+
+/** A load without a verdict says so, then ends. Source: SPEC 5. */
+export function armTimers(
+  clock: Clock,
+  settings: { readonly loadVerdictMs: number; readonly loadLimitMs: number },
+  post: (type: 'verdict_due' | 'limit_due') => void,
+): readonly CancelTimer[] {
+  return [
+    clock.setTimer(settings.loadVerdictMs, () => post('verdict_due')),
+    clock.setTimer(settings.loadLimitMs, () => post('limit_due')),
+  ]
+}
 
 /** A load has its verdict, or nobody wants one any more. */
 export function cancelTimers(phase: PhaseOf<'loading'>): void {

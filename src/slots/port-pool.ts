@@ -29,6 +29,10 @@ export interface PortPool {
   checkFree(slot: string, port: number): Promise<void>
   /** The port that this slot had, or is to have. A port is preferred by one slot: the last one for which it was said. */
   prefer(slot: string, port: number): void
+  /** The port that a claim without a wish would get now; nothing is claimed. Errors: `slot.port_in_use` (none is free). */
+  suggest(slot: string): Promise<number>
+  /** The slot is no more: others may have its port as if it had never been. */
+  forget(slot: string): void
 }
 
 export function createPortPool(range: readonly [number, number]): PortPool {
@@ -67,7 +71,7 @@ export function createPortPool(range: readonly [number, number]): PortPool {
     })
   }
 
-  async function claimAny(slot: string, previous: number | null | undefined): Promise<PortClaim> {
+  async function findFree(slot: string, previous: number | null | undefined): Promise<number> {
     const [low, high] = range
     const preferredByOthers = new Set([...preferences].filter(([name]) => name !== slot).map(([, port]) => port))
     const ports = Array.from({ length: high - low + 1 }, (_, i) => low + i)
@@ -77,7 +81,7 @@ export function createPortPool(range: readonly [number, number]): PortPool {
       ...ports.filter((port) => preferredByOthers.has(port)),
     ]
     for (const port of candidates) {
-      if (claimedByOther(slot, port) === undefined && (await isFree(port))) return take(slot, port)
+      if (claimedByOther(slot, port) === undefined && (await isFree(port))) return port
     }
     throw Hal0Error.of('slot.port_in_use', `no free port for slot ${slot} in [slots] port_range ${low}–${high}`, {
       details: { slot, port_range: range },
@@ -89,7 +93,7 @@ export function createPortPool(range: readonly [number, number]): PortPool {
       const result = tail.then(async () => {
         signal?.throwIfAborted()
         claims.delete(slot)
-        if (explicit === undefined) return await claimAny(slot, previous)
+        if (explicit === undefined) return take(slot, await findFree(slot, previous))
         await checkFree(slot, explicit)
         return take(slot, explicit)
       })
@@ -98,6 +102,11 @@ export function createPortPool(range: readonly [number, number]): PortPool {
     },
     checkFree,
     prefer,
+    suggest: (slot) => findFree(slot, preferences.get(slot)),
+    forget: (slot) => {
+      claims.delete(slot)
+      preferences.delete(slot)
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { ProbeSpec } from '../runners/runner.ts'
 import { createProber, type ProbeVerdict } from './probe.ts'
 
 const SPEC = { healthPath: '/health', modelsPath: '/v1/models', identityPath: '/props' }
@@ -15,7 +16,11 @@ interface Answers {
 let server: Server | undefined
 afterEach(() => new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve))))
 
-async function look(answers: Answers, runner: 'with keys' | 'without keys' = 'with keys'): Promise<ProbeVerdict> {
+async function look(
+  answers: Answers,
+  runner: 'with keys' | 'without keys' = 'with keys',
+  spec: ProbeSpec = SPEC,
+): Promise<ProbeVerdict> {
   const {
     health = [200, { status: 'ok' }],
     models = [200, { data: [{ id: 'a' }] }],
@@ -34,7 +39,7 @@ async function look(answers: Answers, runner: 'with keys' | 'without keys' = 'wi
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
   const address = listening.address()
   if (address === null || typeof address === 'string') throw new Error('no address')
-  const prober = createProber(`http://127.0.0.1:${address.port}`, SPEC, runner === 'with keys' ? KEY : undefined)
+  const prober = createProber(`http://127.0.0.1:${address.port}`, spec, runner === 'with keys' ? KEY : undefined)
   try {
     return await prober.look()
   } finally {
@@ -76,6 +81,22 @@ describe('one look at an engine', () => {
 
   it('does not ask for a proof from a runner without keys', async () => {
     expect((await look({ props: () => [200, {}] }, 'without keys')).kind).toBe('ready')
+  })
+
+  it.each(['with keys', 'without keys'] as const)(
+    'asks nobody who he is where there is no path for it: %s',
+    async (runner) => {
+      const asked: Answers = { props: () => [404, {}] }
+      expect(await look(asked, runner, { ...SPEC, identityPath: undefined })).toEqual({ kind: 'ready', parallel: null })
+    },
+  )
+
+  it('takes the model list for the proof of an engine that guards no other path', async () => {
+    const spec = { ...SPEC, modelsPath: '/list', identityPath: '/list' }
+    const guarded = (hasKey: boolean) => (hasKey ? ([200, { data: [1] }] as const) : ([401, {}] as const))
+    expect(await look({ props: guarded }, 'with keys', spec)).toEqual({ kind: 'ready', parallel: null })
+    await new Promise((resolve) => server?.close(resolve))
+    expect((await look({ props: () => [200, { data: [1] }] }, 'with keys', spec)).kind).toBe('stranger')
   })
 
   it('sees an engine that closes after each answer although it promised not to', async () => {

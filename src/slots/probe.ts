@@ -52,9 +52,9 @@ async function lookOnce(
   if (health.status === 503) return { kind: 'loading' }
   if (health.status !== 200) return { kind: 'silent' }
   if (field(health.json, 'model_loaded') === false) return { kind: 'loading' }
-  const identity = await get(spec.identityPath, true)
-  if (hasKey) {
-    if (identity.status === 401 || identity.status === 403) {
+  const identity = spec.identityPath === undefined ? undefined : await get(spec.identityPath, true)
+  if (spec.identityPath !== undefined && hasKey) {
+    if (identity?.status === 401 || identity?.status === 403) {
       return { kind: 'stranger', reason: 'it does not accept the key of this slot' }
     }
     const open = await get(spec.identityPath, false)
@@ -62,13 +62,13 @@ async function lookOnce(
       return { kind: 'stranger', reason: 'it answers without the key of this slot' }
     }
   }
-  if (identity.status === 503) return { kind: 'loading' }
-  if (identity.status !== 200) return { kind: 'silent' }
+  if (identity?.status === 503) return { kind: 'loading' }
+  if (identity !== undefined && identity.status !== 200) return { kind: 'silent' }
   const models = await get(spec.modelsPath, true)
   const list = field(models.json, 'data')
   if (models.status !== 200 || !Array.isArray(list)) return { kind: 'silent' }
   if (list.length === 0) return { kind: 'no_model' }
-  const total = field(identity.json, 'total_slots')
+  const total = field(identity?.json, 'total_slots')
   return { kind: 'ready', parallel: typeof total === 'number' && total >= 1 ? Math.floor(total) : null }
 }
 

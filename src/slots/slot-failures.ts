@@ -1,8 +1,10 @@
 import type { SlotFailure, SlotState } from '../contract/slot-state.ts'
 import type { Publisher } from '../events/bus.ts'
+import type { ErrorCode } from '../kernel/error-registry.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import { isoTime, retryAfterSeconds } from '../kernel/units.ts'
+import type { ClosingReason } from './actor-messages.ts'
 
 /** How long a stop usually takes before the next load can answer: the Retry-After of a slot that is being stopped. */
 const STOP_RETRY_MS = 5_000
@@ -10,8 +12,7 @@ const STOP_RETRY_MS = 5_000
 /** There is no such slot. `known`: those there are. */
 export function noSlotError(slot: string, known: readonly string[]): Hal0Error {
   const list = known.length === 0 ? '' : ` (there are: ${known.join(', ')})`
-  const remedy =
-    'List the slots with `hal0 slot list`; a file that was added meanwhile counts from the next start of hal0.'
+  const remedy = 'List the slots with `hal0 slot list`, or make it: `hal0 slot create NAME --model ID`.'
   return Hal0Error.of('slot.not_found', `no slot ${JSON.stringify(slot)}${list}`, { details: { slot, remedy } })
 }
 
@@ -22,6 +23,12 @@ export function loadFailedError(slot: string, failure: SlotFailure): Hal0Error {
   return failure.code === 'slot.health_failed'
     ? Hal0Error.of('slot.health_failed', message, { details })
     : Hal0Error.of('slot.spawn_failed', message, { details })
+}
+
+/** Two loads in a row found no verdict. `limitMs`: how long each had. */
+export function neverReadyError(limitMs: number): Hal0Error {
+  const waitedS = Math.round(limitMs / 1000)
+  return Hal0Error.of('slot.health_failed', `the engine did not become ready in ${waitedS} s, twice`)
 }
 
 /** Someone else has the slot's port: whatever it is, it does not know this start's key. Source: SPEC 4 "A stranger on the port". */
@@ -108,4 +115,45 @@ export function announceFailure(
 function remedyOf(error: Hal0Error): string {
   const own = error.details?.['remedy']
   return typeof own === 'string' ? own : error.entry.remedy
+}
+
+/** What is wrong with the files that a load reads; mended files take it away, where nothing else failed. */
+const CONFIG_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  'config.invalid',
+  'slot.config_error',
+  'slot.llama_env_denied',
+  'slot.unconverted',
+  'slot.profile_missing',
+  'slot.flag_unsupported',
+  'model.not_found',
+  'slot.model_missing',
+])
+
+/** Did the slot fail on its files, before anything ran? */
+export function isConfigFailure(failure: SlotFailure | undefined): boolean {
+  return failure !== undefined && CONFIG_CODES.has(failure.code)
+}
+
+/** For requests and wishes that come to a slot that takes none any more. */
+export function closingError(slot: string, why: ClosingReason): Hal0Error {
+  switch (why) {
+    case 'daemon_stops':
+      return unloadingError(slot, 'stops with the daemon')
+    case 'deleted':
+      return Hal0Error.of('slot.not_found', `slot ${slot} is being deleted`, { details: { slot } })
+    case 'renamed':
+      return Hal0Error.of('slot.not_found', `slot ${slot} is being renamed`, { details: { slot } })
+  }
+}
+
+/** Something that only a slot at rest can have done to it. */
+export function noSuchTransitionError(slot: string, why: ClosingReason, state: SlotState): Hal0Error {
+  const done = why === 'renamed' ? 'renamed' : 'closed'
+  return Hal0Error.of(
+    'slot.illegal_transition',
+    `slot ${slot} is ${state}; it can only be ${done} while it is offline`,
+    {
+      details: { slot, state, remedy: `Unload it first: \`hal0 slot unload ${slot}\`.` },
+    },
+  )
 }

@@ -29,7 +29,7 @@ async function open() {
   const ports = createPortPool([1, 1])
   const slots = await openSlots({
     home,
-    ports: { prefer: (slot, port) => void preferred.push([slot, port]) },
+    ports: { forget: () => undefined, prefer: (slot, port) => void preferred.push([slot, port]) },
     clock,
     runtime: new FakeRuntime(clock),
     bus: { publish: (event) => void events.push(event) },

@@ -1,27 +1,41 @@
-import { listSlotFiles, readSlotFile, type SlotConfig, slotsFolder } from '../config/slot-file.ts'
+import { rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { listSlotFiles, slotsFolder } from '../config/slot-file.ts'
 import { NAME_RULE } from '../contract/names.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
-import type { Home } from '../files/home.ts'
-import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
-import { isoTime } from '../kernel/units.ts'
-import { SlotActor } from './actor.ts'
+import { slotStatePath } from '../files/home.ts'
+import { messageOf } from '../kernel/errors.ts'
+import type { SlotActor } from './actor.ts'
+import type { ClosingReason } from './actor-messages.ts'
 import { type Deferred, deferred } from './deferred.ts'
-import type { ActorDeps } from './life-ports.ts'
-import type { PortPool } from './port-pool.ts'
-import { failureOf, noSlotError } from './slot-failures.ts'
-import type { Lease, Slots } from './slots.ts'
-import { StateBoard } from './state-board.ts'
-import { createRecordWriter, type RecordWriter, readStateRecord } from './state-record.ts'
+import { type OpenSlot, type OpenSlotDeps, openSlot } from './open-slot.ts'
+import type { Override } from './read-binding.ts'
+import { noSlotError } from './slot-failures.ts'
+import type { Lease, Slots, StopRequest } from './slots.ts'
 
-export interface SlotManagerDeps extends Omit<ActorDeps, 'onEngineGone'> {
-  readonly home: Home
-  readonly ports: Pick<PortPool, 'prefer'>
-}
+export type SlotManagerDeps = Omit<OpenSlotDeps, 'onEngineGone' | 'onDown'>
 
 /** The slots and what the daemon does to all of them. */
 export interface SlotManager extends Slots {
   /** Loads what wants to be loaded at start, a few at a time; resolves when all have a verdict. Failures stay in their slots. */
   autoload(): Promise<void>
+  /**
+   * The settings may say something else now: slots whose file is new are opened, those whose file is gone are closed once nothing of them
+   * runs, all others look at their files. Never stops a process. Errors: `config.invalid` when the folder cannot be read.
+   */
+  sync(): Promise<void>
+  /** The slot looks at its files; resolves with the row that follows. Errors: `slot.not_found`. */
+  look(name: string): Promise<SlotRow>
+  /** A model in the place of the file's, or (undefined) what the file says. Errors: as `Slots.restart`. */
+  swap(name: string, override: Override | undefined, request: StopRequest): Promise<SlotRow>
+  /** What a swap or a request put in the place of the file's model. */
+  override(name: string): Override | undefined
+  /** No more leases or loads of this slot; resolves when nothing of it runs. Errors: `slot.not_found`. */
+  retire(name: string, why: ClosingReason, request: StopRequest): Promise<void>
+  /** As `retire`, only for a slot at rest. Errors: `slot.illegal_transition`, `slot.not_found`. */
+  retireIfDown(name: string, why: ClosingReason): Promise<void>
+  /** Forgets state and port of a slot that is no more. */
+  forget(name: string): Promise<void>
   /** No more leases or loads; streams may end within `drainMs`; then engines stop, or stay if `keepEngines`. */
   close(options: { readonly drainMs: number; readonly keepEngines: boolean }): Promise<void>
 }
@@ -35,44 +49,96 @@ const AUTOLOAD_AT_ONCE = 2
  */
 export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
   const listeners = new Set<(attemptId: string) => void>()
-  const onEngineGone = (attemptId: string) => {
-    for (const listener of listeners) listener(attemptId)
+  const slotDeps: OpenSlotDeps = {
+    ...deps,
+    onEngineGone: (attemptId) => {
+      for (const listener of listeners) listener(attemptId)
+    },
+    onDown: (name) => {
+      if (orphans.delete(name)) void sync()
+    },
   }
-  const actors = new Map<string, SlotActor>()
-  const writers: RecordWriter[] = []
-  const { names, unfit } = await listSlotFiles(deps.home)
-  for (const file of unfit) tellUnfit(file, deps)
-  const configuredPorts: [string, number][] = []
-  for (const name of names) {
-    const writer = createRecordWriter(deps.home, name, deps)
-    writers.push(writer)
-    const { actor, recordedPort, configuredPort } = await openSlot(name, writer, { ...deps, onEngineGone })
-    actors.set(name, actor)
-    if (recordedPort !== undefined) deps.ports.prefer(name, recordedPort)
-    if (configuredPort !== undefined) configuredPorts.push([name, configuredPort])
-  }
-  // After all that was merely recorded: what a file says weighs more.
-  for (const [name, port] of configuredPorts) deps.ports.prefer(name, port)
+  const open = new Map<string, OpenSlot>()
+  /** Closed and not yet settled, by name: their file may come back meanwhile. */
+  const leaving = new Set<string>()
+  /** Slots whose file is gone while they run: to be closed at their end. */
+  const orphans = new Set<string>()
+  const toldUnfit = new Set<string>()
+  let isClosing = false
+  let syncing: Promise<void> = Promise.resolve()
 
   const actorOf = (name: string): SlotActor => {
-    const actor = actors.get(name)
-    if (actor !== undefined) return actor
-    throw noSlotError(name, [...actors.keys()])
+    const found = open.get(name)
+    if (found !== undefined) return found.actor
+    throw noSlotError(name, [...open.keys()].toSorted())
   }
-  const ask = async (name: string, send: (actor: SlotActor, answer: Deferred<SlotRow>) => void): Promise<SlotRow> => {
-    const answer = deferred<SlotRow>()
+  const ask = async <T>(name: string, send: (actor: SlotActor, answer: Deferred<T>) => void): Promise<T> => {
+    const answer = deferred<T>()
     send(actorOf(name), answer)
     return answer.promise
   }
-  const load = (name: string) => ask(name, (actor, answer) => actor.post({ type: 'load', answer }))
+
+  async function add(names: readonly string[]): Promise<void> {
+    const configuredPorts: [string, number][] = []
+    for (const name of names) {
+      const slot = await openSlot(name, slotDeps)
+      open.set(name, slot)
+      if (slot.configuredPort !== undefined) configuredPorts.push([name, slot.configuredPort])
+    }
+    // After all that was merely recorded: what a file says weighs more.
+    for (const [name, port] of configuredPorts) deps.ports.prefer(name, port)
+  }
+
+  async function settle(name: string, closed: Promise<void>): Promise<void> {
+    leaving.add(name)
+    try {
+      await closed
+      await open.get(name)?.writer.flush()
+      open.delete(name)
+    } finally {
+      leaving.delete(name)
+    }
+  }
+
+  async function syncNow(): Promise<void> {
+    if (isClosing) return
+    const { names, unfit } = await listSlotFiles(deps.home)
+    for (const file of unfit) {
+      if (!toldUnfit.has(file)) tellUnfit(file, deps)
+      toldUnfit.add(file)
+    }
+    const gone = [...open.keys()].filter((name) => !names.includes(name) && !leaving.has(name))
+    for (const name of gone) {
+      const closed = ask<void>(name, (actor, answer) => actor.post({ type: 'close_if_down', why: 'deleted', answer }))
+      // What runs goes on.
+      await settle(name, closed).catch(() => void orphans.add(name))
+    }
+    await add(names.filter((name) => !open.has(name)))
+  }
+
+  const lookAtAll = async () => void (await Promise.all([...open.keys()].map((name) => look(name))))
+  const sync = (): Promise<void> => {
+    const next = syncing.then(syncNow).then(lookAtAll)
+    syncing = next.catch((cause: unknown) =>
+      deps.log.error({ reason: messageOf(cause) }, 'the slots could not be synced'),
+    )
+    return next
+  }
+  const look = (name: string) => ask<SlotRow>(name, (actor, answer) => actor.post({ type: 'files_changed', answer }))
+  const load = (name: string) => ask<SlotRow>(name, (actor, answer) => actor.post({ type: 'load', answer }))
+
+  await syncNow()
 
   return {
-    rows: () => [...actors.values()].map((actor) => actor.row()),
-    row: (name) => actors.get(name)?.row(),
+    rows: () => [...open.values()].map(({ actor }) => actor.row()).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    row: (name) => open.get(name)?.actor.row(),
     acquire: async (name, options) => acquire(actorOf(name), options),
     load,
     unload: (name, request) => ask(name, (actor, answer) => actor.post({ type: 'unload', ...request, answer })),
     restart: (name, request) => ask(name, (actor, answer) => actor.post({ type: 'restart', ...request, answer })),
+    swap: (name, override, request) =>
+      ask(name, (actor, answer) => actor.post({ type: 'swap', override, ...request, answer })),
+    override: (name) => open.get(name)?.actor.override,
     logPath: (name) => {
       actorOf(name)
       return deps.effects.logPath(name)
@@ -81,28 +147,51 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
+    sync,
+    look,
+    retire: (name, why, { drainMs }) =>
+      settle(
+        name,
+        ask(name, (actor, answer) => actor.post({ type: 'close', why, drainMs, keepEngine: false, answer })),
+      ),
+    retireIfDown: (name, why) =>
+      settle(
+        name,
+        ask(name, (actor, answer) => actor.post({ type: 'close_if_down', why, answer })),
+      ),
+    forget: async (name) => {
+      deps.ports.forget(name)
+      await rm(dirname(slotStatePath(deps.home, name)), { recursive: true, force: true })
+    },
     autoload: async () => {
-      const wanted = [...actors.values()].map((actor) => actor.row()).filter((row) => row.autoload)
-      const queue = wanted.map((row) => row.name)
+      // Beside the loads: both ask the same engines what they know, once.
+      const looked = lookAtAll().catch(() => undefined)
+      const wanted = [...open.values()].map(({ actor }) => actor.row()).filter((row) => row.autoload)
+      const queue = wanted.toSorted((a, b) => b.priority - a.priority).map((row) => row.name)
       const worker = async () => {
         for (let name = queue.shift(); name !== undefined; name = queue.shift()) await load(name).catch(() => undefined)
       }
       await Promise.all(Array.from({ length: AUTOLOAD_AT_ONCE }, worker))
+      await looked
     },
     close: async ({ drainMs, keepEngines }) => {
+      isClosing = true
       await Promise.all(
-        [...actors.values()].map((actor) => {
+        [...open.values()].map(({ actor }) => {
           const answer = deferred<void>()
-          actor.post({ type: 'close', drainMs, keepEngine: keepEngines, answer })
+          actor.post({ type: 'close', why: 'daemon_stops', drainMs, keepEngine: keepEngines, answer })
           return answer.promise
         }),
       )
-      await Promise.all(writers.map((writer) => writer.flush()))
+      await Promise.all([...open.values()].map(({ writer }) => writer.flush()))
     },
   }
 }
 
-function acquire(actor: SlotActor, { signal, waitMs }: { signal: AbortSignal; waitMs: number }): Promise<Lease> {
+function acquire(
+  actor: SlotActor,
+  { signal, waitMs, modelId }: { signal: AbortSignal; waitMs: number; modelId?: string },
+): Promise<Lease> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
     const leave = () => actor.post({ type: 'withdraw', waiter, reason: signal.reason })
@@ -112,7 +201,7 @@ function acquire(actor: SlotActor, { signal, waitMs }: { signal: AbortSignal; wa
         signal.removeEventListener('abort', leave)
         end(value)
       }
-    const waiter = { resolve: settle(resolve), reject: settle(reject), waitMs }
+    const waiter = { resolve: settle(resolve), reject: settle(reject), waitMs, modelId }
     signal.addEventListener('abort', leave, { once: true })
     actor.post({ type: 'acquire', waiter })
   })
@@ -123,47 +212,4 @@ function tellUnfit(file: string, { home, log, bus }: SlotManagerDeps): void {
   const message = `${slotsFolder(home)}/${file} is not a slot: the name of its file cannot be a slot's; expected ${NAME_RULE}, then .toml`
   log.warn({ file }, message)
   bus.publish({ type: 'config.unfit_name', severity: 'warning', source: 'config', message, data: { file } })
-}
-
-/** Engines of an earlier daemon are gone by now, so whatever the record says was live is offline. Source: SPEC 4 "Adoption". */
-async function openSlot(
-  name: string,
-  writer: RecordWriter,
-  deps: ActorDeps & { readonly home: Home },
-): Promise<{
-  readonly actor: SlotActor
-  readonly recordedPort: number | undefined
-  readonly configuredPort: number | undefined
-}> {
-  const { home, log, clock } = deps
-  const before = await readStateRecord(home, name, log)
-  let config: SlotConfig | undefined
-  let problem: Hal0Error | undefined
-  try {
-    config = await readSlotFile(home, name)
-  } catch (cause) {
-    problem = toHal0Error(cause)
-    log.error({ slot: name, code: problem.code }, problem.message)
-  }
-  // A file that cannot be used is a failure before any load; else what the last daemon saw still holds.
-  const recorded = before?.state === 'error' ? before.extra.failure : undefined
-  const failure = problem === undefined ? recorded : failureOf(problem, clock.nowMs())
-  const board = new StateBoard(
-    {
-      name,
-      state: failure === undefined ? 'offline' : 'error',
-      model_id: config?.model.default || null,
-      port: before?.port ?? config?.port ?? null,
-      updated_at: isoTime(clock.nowMs()),
-      message: failure?.message ?? '',
-      extra: failure === undefined ? {} : { failure },
-    },
-    { clock, bus: deps.bus, writer },
-  )
-  board.refresh({})
-  return {
-    actor: new SlotActor(name, config, board, deps),
-    recordedPort: before?.port ?? undefined,
-    configuredPort: config?.port,
-  }
 }

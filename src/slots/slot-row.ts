@@ -1,37 +1,43 @@
+import { isPinned } from '../config/rules/is-pinned.ts'
 import { isAutoloaded, runnerKeyOf } from '../config/rules/slot-defaults.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { SlotStateRecord } from '../contract/slot-state.ts'
 import { isoTime } from '../kernel/units.ts'
 import type { EngineLife } from './engine-life.ts'
+import type { FilesView } from './files-view.ts'
 
 /** The wire's view of one slot. The file's part is undefined while it cannot be read; then the row shows what is certain. */
 export function buildRow(input: {
   readonly record: SlotStateRecord
-  readonly life: Pick<EngineLife, 'phase' | 'config' | 'ctx' | 'lastPhases'>
+  readonly life: Pick<EngineLife, 'phase' | 'ctx' | 'lastPhases'>
+  readonly files: Pick<FilesView, 'bound' | 'restartNeeded' | 'drift' | 'problem'>
   readonly inFlight: number
   readonly queued: number
   readonly lastUsedMs: number | undefined
 }): SlotRow {
   const { record } = input
-  const { phase, config, ctx, lastPhases } = input.life
+  const { phase, ctx, lastPhases } = input.life
+  const { bound } = input.files
+  const config = bound?.config
   return {
     name: record.name,
     state: record.state,
     aliases: config?.aliases ?? [],
     model_id: record.model_id,
-    profile: config === undefined ? null : (config.profile ?? null),
+    profile: bound?.profile ?? null,
     gpu_index: config?.gpu_index ?? null,
-    pinned: config?.pinned ?? false,
+    pinned: config === undefined ? false : isPinned(config),
     priority: config?.priority ?? 50,
     default: config?.default ?? false,
-    restart_needed: [],
-    config_drift: [],
+    restart_needed: [...input.files.restartNeeded],
+    config_drift: [...input.files.drift],
+    config_problem: input.files.problem?.message ?? null,
     type: config?.type ?? 'llm',
     device: config?.device ?? 'cpu',
     port: record.port,
     pid: record.extra.process?.pid ?? null,
     runtime: config?.runtime ?? 'process',
-    runner: config === undefined ? 'unknown' : runnerKeyOf(config),
+    runner: runnerOf(phase, bound),
     in_flight: input.inFlight,
     queued: input.queued,
     parallel: phase.kind === 'up' ? phase.parallel : null,
@@ -45,4 +51,10 @@ export function buildRow(input: {
     failure: record.extra.failure ?? null,
     phases: lastPhases ?? null,
   }
+}
+
+/** The one that runs; else the one that a start would use, as far as the slot's own file says. */
+function runnerOf(phase: EngineLife['phase'], bound: FilesView['bound']): string {
+  if (phase.kind === 'up') return phase.engine.binding.runner.key
+  return bound === undefined ? 'unknown' : runnerKeyOf(bound.config, undefined)
 }

@@ -1,3 +1,4 @@
+import type { ThinkingChoice } from '../launch/rules/launch-request.ts'
 import type { EngineProcess } from '../runtimes/runtime.ts'
 import type { Binding } from './prepare-launch.ts'
 import type { EngineEndpoint } from './slots.ts'
@@ -13,7 +14,10 @@ export interface StartedEngine {
 }
 
 /** Where requests for it go. */
-export function endpointOf({ binding, engineKey }: StartedEngine): EngineEndpoint {
+export function endpointOf(
+  { binding, engineKey }: StartedEngine,
+  thinking: ThinkingChoice | undefined,
+): EngineEndpoint {
   const { plan, runner } = binding
   return {
     origin: `http://127.0.0.1:${plan.port}`,
@@ -21,6 +25,7 @@ export function endpointOf({ binding, engineKey }: StartedEngine): EngineEndpoin
     alias: plan.slot,
     onClientAbort: runner.onClientAbort,
     routes: runner.routes,
-    enableThinking: undefined,
+    // A pinned choice is the engine's own: nothing a request says is to look as if it could change it.
+    enableThinking: thinking?.pinnedBy === undefined ? thinking?.enabled : undefined,
   }
 }

@@ -1,7 +1,9 @@
 import type { DrainDeadline } from './drain-deadline.ts'
 import type { EngineLife } from './engine-life.ts'
+import type { FilesView } from './files-view.ts'
 import type { LeaseBook, Waiter } from './lease-book.ts'
 import type { ActorDeps } from './life-ports.ts'
+import { chooseTurn, type Turn } from './rules/choose-turn.ts'
 import { loadingError, noModelServedError, queueFullError, unloadingError } from './slot-failures.ts'
 import { endpointOf } from './started-engine.ts'
 import type { StateBoard } from './state-board.ts'
@@ -13,22 +15,32 @@ export interface WaitingRoomParts {
   readonly life: EngineLife
   readonly drain: DrainDeadline
   readonly board: StateBoard
+  readonly files: FilesView
+}
+
+/** What the room asks of its actor. */
+export interface WaitingRoomHost {
+  /** A waiter's time is over; it comes back through `elapsed`. */
+  onElapsed(waiter: Waiter): void
+  /** Nobody holds a lease, and the next one waits for another model. */
+  onTurnOver(nextModelId: string): void
 }
 
 /**
- * The requests that wait for one slot: for a load, or for a place at the engine. Belongs to the slot's actor, which alone calls it.
- * Source: SPEC 11 "Cold slot", "Queues".
+ * The requests that wait for one slot: for a load, for a place at the engine, or for their model's turn. Belongs to the slot's actor,
+ * which alone calls it. Source: SPEC 11 "Cold slot", "Queues", "Resolution" 3.
  */
 export class WaitingRoom {
   readonly #parts: WaitingRoomParts
   readonly #deps: ActorDeps
-  readonly #onElapsed: (waiter: Waiter) => void
+  readonly #host: WaitingRoomHost
+  /** How many had arrived when the engine that is up came up. */
+  #turnBegunAtNth = 0
 
-  /** `onElapsed`: a waiter's time is over; it comes back through `elapsed`. */
-  constructor(parts: WaitingRoomParts, deps: ActorDeps, onElapsed: (waiter: Waiter) => void) {
+  constructor(parts: WaitingRoomParts, deps: ActorDeps, host: WaitingRoomHost) {
     this.#parts = parts
     this.#deps = deps
-    this.#onElapsed = onElapsed
+    this.#host = host
   }
 
   admit(waiter: Waiter): void {
@@ -43,24 +55,39 @@ export class WaitingRoom {
     if (book.queued > queueLimit && book.withdraw(waiter)) waiter.reject(queueFullError(name, queueLimit))
   }
 
+  /** An engine has come up: those who wait now share its turn. */
+  beginTurn(): void {
+    this.#turnBegunAtNth = this.#parts.book.arrived
+    this.serve()
+  }
+
   /** Gives every waiter what the moment allows: a place, a load, or a bound on its wait. */
   serve(): void {
-    const { name, book, life, drain, board } = this.#parts
+    const { name, book, life, drain, board, files } = this.#parts
     const { phase } = life
-    if (phase.kind === 'up' && !drain.isOn) {
-      if (!phase.hasModel) return
-      const granted = book.grant({
+    const turn = this.#turn()
+    if (phase.kind === 'up' && turn !== undefined) {
+      const grantor = {
         slot: name,
         attemptId: phase.attempt.id,
-        endpoint: endpointOf(phase.engine),
+        endpoint: endpointOf(phase.engine, files.thinking),
         parallel: phase.parallel,
-      })
+      }
+      const granted = book.grant(grantor, (waiter) => turn.mayHave(waiter))
       if (granted > 0 && board.state !== 'serving') board.apply('first_lease_taken')
-      return
+      if (turn.nextModelId === undefined) return
+      if (book.inFlight === 0) return this.#host.onTurnOver(turn.nextModelId)
+    } else if (phase.kind === 'up' && !drain.isOn) return
+    const [oldest] = book.waiters()
+    if (phase.kind === 'down' && oldest !== undefined) {
+      if (oldest.modelId !== undefined && oldest.modelId !== files.bound?.modelId) {
+        files.override = { modelId: oldest.modelId }
+      }
+      life.begin(1)
     }
-    if (phase.kind === 'down' && book.queued > 0) life.begin(1)
     for (const waiter of book.waiters()) {
-      waiter.stopTimer ??= this.#deps.clock.setTimer(waiter.waitMs, () => this.#onElapsed(waiter))
+      if (turn?.mayHave(waiter) === true) continue
+      waiter.stopTimer ??= this.#deps.clock.setTimer(waiter.waitMs, () => this.#host.onElapsed(waiter))
     }
   }
 
@@ -68,13 +95,26 @@ export class WaitingRoom {
     const { name, book, life, drain, board } = this.#parts
     waiter.stopTimer = undefined
     // Loaded meanwhile: from now on it waits for a place, which is not bounded by the wait for a load.
-    if (life.phase.kind === 'up' && !drain.isOn) return
+    if (this.#turn()?.mayHave(waiter) === true) return
     if (!book.withdraw(waiter)) return
     const { state, message } = board.record
+    if (life.phase.kind === 'up' && !drain.isOn) {
+      const what = `it serves ${life.engine?.binding.bound.modelId ?? 'another model'}; ${waiter.modelId ?? 'yours'} is loaded when those requests have ended`
+      return waiter.reject(loadingError(name, state, what, life.remainingLoadMs))
+    }
     waiter.reject(
       life.phase.kind === 'loading'
         ? loadingError(name, state, message, life.remainingLoadMs)
         : unloadingError(name, state === 'error' ? 'clears up after a crash' : 'is being unloaded'),
     )
+  }
+
+  /** Undefined = no engine is up that could serve anybody. */
+  #turn(): Turn | undefined {
+    const { book, life, drain } = this.#parts
+    const loadedModelId = life.engine?.binding.bound.modelId
+    if (loadedModelId === undefined || drain.isOn) return undefined
+    if (life.phase.kind !== 'up' || !life.phase.hasModel) return undefined
+    return chooseTurn(loadedModelId, this.#turnBegunAtNth, book.choosyWaiters())
   }
 }

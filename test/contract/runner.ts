@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { EngineFacts, Runner } from '../../src/runners/runner.ts'
 import { eventsOf, firstChunk, get, metric, open, post } from './runner-client.ts'
 import { ALIAS, type TestEngine, until } from './runner-engines.ts'
 
@@ -219,6 +220,58 @@ export function runnerContract(name: string, startEngine: StartEngine, options: 
       const { signal } = await engine.exited
       expect(signal === null || signal === 'SIGTERM').toBe(true)
       await expect(fetch(`${engine.origin}/health`)).rejects.toThrow()
+    })
+  })
+}
+
+/** The flags that every launch of this dialect holds. Source: SPEC 9 "base", "slot". */
+const BASE_FLAGS = ['--host', '--port', '--model', '--alias', '--ctx-size', '--n-gpu-layers', '--threads', '--metrics']
+
+/** What hal0 relies on in what a runner says about its engine. Source: SPEC 9 "--help", 10. */
+export function describeContract(name: string, runner: Runner, options: { skip?: boolean } = {}): void {
+  describe.skipIf(options.skip === true)(`runner: ${name} describes its engine`, () => {
+    let facts: EngineFacts
+    beforeAll(async () => {
+      facts = await runner.describe(await runner.findCommand())
+    })
+
+    it.each(BASE_FLAGS)('knows %s', (flag) => {
+      const option = facts.help?.flags.get(flag)
+      expect(option?.names).toContain(flag)
+      expect(option?.values).toBe(flag === '--metrics' ? 0 : 1)
+    })
+
+    it('knows the short spellings as the same options', () => {
+      for (const [long, short] of [
+        ['--model', '-m'],
+        ['--ctx-size', '-c'],
+        ['--n-gpu-layers', '-ngl'],
+      ] as const) {
+        expect(facts.help?.flags.get(short)).toBe(facts.help?.flags.get(long))
+      }
+    })
+
+    it('knows no flag that only a description names, or nobody', () => {
+      expect(facts.help?.flags.has('--frobnicate')).toBe(false)
+      expect([...(facts.help?.flags.keys() ?? [])].filter((flag) => !/^--?[A-Za-z][\w.-]*$/.test(flag))).toEqual([])
+    })
+
+    it('says what the build can do', () => {
+      expect(Object.keys(facts.abilities).toSorted()).toEqual(['drafter', 'jinja', 'mmproj', 'mtp', 'ngram'])
+      expect(facts.abilities.jinja).toBe(true)
+      expect(facts.abilities.mmproj).toBe(facts.help?.flags.has('--mmproj'))
+    })
+
+    it('says its version in one line', () => {
+      expect(facts.version).toMatch(/^version: \S.*$/)
+    })
+
+    it('leaves nothing out as needless that the engine takes', () => {
+      expect([...runner.noEffect].filter((flag) => facts.help?.flags.has(flag) === true)).toEqual([])
+    })
+
+    it('answers the same facts again', async () => {
+      expect((await runner.describe(await runner.findCommand())).help).toBe(facts.help)
     })
   })
 }

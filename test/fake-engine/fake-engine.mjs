@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 // A look-alike of llama-server for tests and benches: same argv, routes and answers, and knobs for everything that goes
 // wrong with real ones (README.md). Needs nothing but Node.
+import { writeSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { control } from './lib/control.mjs'
 import { Engine } from './lib/engine.mjs'
+import { helpText, VERSION_TEXT } from './lib/help.mjs'
 import { knobsFromEnv } from './lib/knobs.mjs'
 import { baseHeaders, sendError } from './lib/reply.mjs'
 import { GET_ROUTES, POST_ROUTES } from './lib/routes.mjs'
@@ -11,6 +13,18 @@ import { GET_ROUTES, POST_ROUTES } from './lib/routes.mjs'
 /** 1,000 streams are opened at once by the bench. */
 const BACKLOG = 4096
 const PUBLIC = new Set(['/health', '/v1/health', '/v1/models', '/models'])
+
+// Answered before anything else, as the real one does.
+for (const word of process.argv.slice(2)) {
+  const answer = ['-h', '--help', '--usage'].includes(word)
+    ? helpText()
+    : word === '--version'
+      ? VERSION_TEXT
+      : undefined
+  if (answer === undefined) continue
+  writeSync(1, answer)
+  process.exit(0)
+}
 
 /** @returns {Engine} */
 function makeEngine() {

@@ -25,6 +25,8 @@ beforeEach(async () => {
     log,
     clock: systemClock,
     bus: { publish: () => {} },
+    registeredModels: () => new Set(),
+    onDemand: { ensure: () => Promise.resolve() },
   })
   const server = createFrontDoor({ gateway, api: (_request, response) => void response.end('api'), log })
   const { url } = await listen(server, '127.0.0.1', 0)

@@ -1,13 +1,16 @@
 import { slotFileSchema } from '../../src/config/slot-file.ts'
 import type { NewEvent } from '../../src/contract/events.ts'
 import type { SlotRow } from '../../src/contract/slot-row.ts'
+import { Hal0Error, toHal0Error } from '../../src/kernel/errors.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import { silentLog } from '../../src/kernel/log.ts'
 import { isoTime } from '../../src/kernel/units.ts'
+import type { AssembledLaunch, ThinkingChoice } from '../../src/launch/rules/launch-request.ts'
 import type { Runner } from '../../src/runners/runner.ts'
 import { SlotActor } from '../../src/slots/actor.ts'
 import { deferred } from '../../src/slots/deferred.ts'
 import type { ProbeVerdict } from '../../src/slots/probe.ts'
+import { bindingOf, type Override } from '../../src/slots/read-binding.ts'
 import type { Lease } from '../../src/slots/slots.ts'
 import { StateBoard } from '../../src/slots/state-board.ts'
 import { type FakeEngine, type FakeEngineKnobs, FakeRuntime, spawnFailed } from './fake-runtime.ts'
@@ -33,6 +36,8 @@ const RUNNER: Runner = {
   findCommand: async () => ['/fake'],
 }
 
+const THINKING: ThinkingChoice = { enabled: undefined, source: 'template', pinnedBy: undefined }
+
 export interface HarnessOptions {
   readonly knobs?: Partial<FakeEngineKnobs>
   readonly parallel?: number
@@ -40,6 +45,8 @@ export interface HarnessOptions {
   readonly stopGraceMs?: number
   /** Set by the user in the slot file. */
   readonly port?: number
+  /** A model whose launch cannot be prepared. */
+  readonly brokenModel?: string
 }
 
 export type ActorHarness = ReturnType<typeof openActor>
@@ -73,7 +80,11 @@ export function openActor(options: HarnessOptions) {
     { name: 's', state: 'offline', model_id: 'm', port: null, updated_at: isoTime(0), message: '', extra: {} },
     { clock, bus: { publish: (event) => void events.push(event) }, writer: { write: () => {}, flush: async () => {} } },
   )
-  const actor = new SlotActor('s', config, board, {
+  const boundTo = (override: Override | undefined) => ({
+    ...bindingOf(config),
+    modelId: override?.modelId ?? config.model.default,
+  })
+  const actor = new SlotActor('s', bindingOf(config), board, {
     clock,
     runtime,
     log,
@@ -86,20 +97,32 @@ export function openActor(options: HarnessOptions) {
       loadLimitMs: 900_000,
     },
     effects: {
-      readConfig: async () => config,
-      isChanged: async () => {
+      readBinding: async (_slot, override) => boundTo(override),
+      examine: async (_slot, override, running) => {
         await filesHeld
-        if (files instanceof Error) throw files
-        return files === 'changed'
+        const problem = files instanceof Error ? toHal0Error(files) : undefined
+        const differs = files === 'changed' || running?.binding.bound.modelId !== boundTo(override).modelId
+        return {
+          bound: boundTo(override),
+          problem,
+          thinking: problem === undefined ? THINKING : undefined,
+          restartNeeded: running !== undefined && problem === undefined && differs ? ['model'] : [],
+          drift: [],
+        }
       },
-      prepare: async ({ name: slot }) => ({
-        config,
-        modelId: 'm',
-        runner: RUNNER,
-        plan: { slot, command: ['/fake'], flags: [], env: {}, port: 8081, keyEnv: 'FAKE_KEY' },
-        ctx: { ctxTokens: 4_096, source: 'native' },
-        releasePort: () => void portsReleased.push(slot),
-      }),
+      prepare: async (bound) => {
+        if (options.brokenModel === bound.modelId) throw Hal0Error.of('slot.model_missing', `no ${bound.modelId}`)
+        const plan = { slot: 's', command: ['/fake'] as const, flags: [], env: {}, port: 8081, keyEnv: 'FAKE_KEY' }
+        const launch: AssembledLaunch = {
+          plan,
+          removed: [],
+          ctx: { ctxTokens: 4_096, source: 'native' },
+          speculation: { mode: 'off', detail: '' },
+          thinking: THINKING,
+          notes: [],
+        }
+        return { bound, runner: RUNNER, launch, plan, releasePort: () => void portsReleased.push('s') }
+      },
       drawKey: async () => 'k',
       // A look lasts until the test says what it sees, or until the next look.
       openProber: () => ({
@@ -121,6 +144,7 @@ export function openActor(options: HarnessOptions) {
       }),
     },
     onEngineGone: (attemptId) => void gone.push(attemptId),
+    onDown: () => {},
   })
   function take(): ProbeVerdict {
     const said = verdict
@@ -182,12 +206,23 @@ export function openActor(options: HarnessOptions) {
     restart: (drainMs = 30_000) => end('restart', drainMs),
     close: (how: { drainMs: number; keepEngine: boolean }) => {
       const answer = deferred<void>()
-      actor.post({ type: 'close', ...how, answer })
+      actor.post({ type: 'close', why: 'daemon_stops', ...how, answer })
       return answer.promise
     },
-    acquire: (wish: { waitMs?: number; signal?: AbortSignal } = {}): Promise<Lease> => {
+    swap: (modelId: string | undefined, drainMs = 30_000): Promise<SlotRow> => {
+      const answer = deferred<SlotRow>()
+      const override = modelId === undefined ? undefined : { modelId }
+      actor.post({ type: 'swap', override, drainMs, answer })
+      return answer.promise
+    },
+    look: (): Promise<SlotRow> => {
+      const answer = deferred<SlotRow>()
+      actor.post({ type: 'files_changed', answer })
+      return answer.promise
+    },
+    acquire: (wish: { waitMs?: number; signal?: AbortSignal; modelId?: string } = {}): Promise<Lease> => {
       const lease = new Promise<Lease>((resolve, reject) => {
-        const waiter = { resolve, reject, waitMs: wish.waitMs ?? 60_000 }
+        const waiter = { resolve, reject, waitMs: wish.waitMs ?? 60_000, modelId: wish.modelId }
         wish.signal?.addEventListener('abort', () => {
           actor.post({ type: 'withdraw', waiter, reason: wish.signal?.reason })
         })

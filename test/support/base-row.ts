@@ -23,6 +23,7 @@ export const BASE_ROW: SlotRow = {
   default: false,
   restart_needed: [],
   config_drift: [],
+  config_problem: null,
   ctx_effective: null,
   ctx_source: null,
   last_used_at: null,

@@ -1,4 +1,4 @@
-import type { LaunchPlan } from '../../src/contract/launch-plan.ts'
+import { argvOf, type LaunchPlan } from '../../src/contract/launch-plan.ts'
 import type { ProcessRef } from '../../src/contract/slot-state.ts'
 import type { CancelTimer, Clock } from '../../src/kernel/clock.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
@@ -34,6 +34,8 @@ export class FakeEngine implements EngineProcess {
   readonly knobs: FakeEngineKnobs
   /** The grace of each call of `stop`, in order. */
   readonly stops: number[] = []
+  /** What the process seems to have been started with; a test may say something else than the plan. */
+  argv: readonly string[] = []
   readonly #clock: Clock
   #tellExit: (facts: ExitFacts) => void = () => {}
   #mainAlive = true
@@ -90,6 +92,10 @@ export class FakeEngine implements EngineProcess {
       this.#armKill(graceMs)
     }
     return this.#stop.promise
+  }
+
+  async readArgv(): Promise<readonly string[] | undefined> {
+    return this.#mainAlive ? this.argv : undefined
   }
 
   #armKill(graceMs: number): void {
@@ -174,6 +180,7 @@ export class FakeRuntime implements Runtime {
       throw thrown
     }
     const engine = new FakeEngine(this.#nextPid++, this.#clock, knobs)
+    engine.argv = argvOf(plan)
     this.starts.push({ plan, options, engine })
     return engine
   }

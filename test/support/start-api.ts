@@ -9,12 +9,14 @@ import type { EventBus } from '../../src/events/bus.ts'
 import { createEventBus } from '../../src/events/memory-bus.ts'
 import { type Clock, systemClock } from '../../src/kernel/clock.ts'
 import { type Log, silentLog } from '../../src/kernel/log.ts'
+import { type StubPorts, stubPorts } from './stub-ports.ts'
 import { type StubSlots, stubRow, stubSlots } from './stub-slots-api.ts'
 
 export interface TestApi {
   readonly url: string
   readonly port: number
   readonly slots: StubSlots
+  readonly ports: StubPorts
   readonly bus: EventBus
   readonly logFolder: string
   /** Lines that the API logged as error: `[facts, message]`. */
@@ -32,6 +34,7 @@ export async function startApi(options: { readonly clock?: Clock; readonly keep?
   const logFolder = await mkdtemp(join(tmpdir(), 'hal0-api-'))
   const rows = [stubRow('coder', { state: 'offline', pid: null, queued: 1 }), stubRow('agent', { in_flight: 2 })]
   const slots = stubSlots(logFolder, rows)
+  const ports = stubPorts((name) => slots.row(name) ?? stubRow(name, { state: 'offline', pid: null }))
   const bus = createEventBus({ clock, firstId: 1, keep: options.keep ?? 1_000 })
   const closing = new AbortController()
   const errors: [object, string][] = []
@@ -49,6 +52,7 @@ export async function startApi(options: { readonly clock?: Clock; readonly keep?
   const startedAt = new Date(clock.nowMs()).toISOString()
   const listener = createApi({
     slots,
+    ports,
     bus,
     clock,
     log,
@@ -61,6 +65,7 @@ export async function startApi(options: { readonly clock?: Clock; readonly keep?
     url,
     port,
     slots,
+    ports,
     bus,
     logFolder,
     errors,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Guard } from '../../src/access/guard.ts'
 import { daemonSettingsSchema } from '../../src/config/daemon-settings.ts'
 import type { NewEvent } from '../../src/contract/events.ts'
-import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
+import { createGateway, type Gateway, type GatewayDeps } from '../../src/gateway/gateway.ts'
 import { type GatewaySettings, gatewaySettingsOf } from '../../src/gateway/settings.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Log } from '../../src/kernel/log.ts'
@@ -28,6 +28,7 @@ export async function startGateway(
   slots: Slots,
   settings: Partial<GatewaySettings> = {},
   guard: Guard = () => ok({ kind: 'local_admin' }),
+  models: Partial<Pick<GatewayDeps, 'registeredModels' | 'onDemand'>> = {},
 ): Promise<TestGateway> {
   const lines: TestGateway['lines'] = []
   const events: NewEvent[] = []
@@ -44,6 +45,9 @@ export async function startGateway(
     log,
     clock: systemClock,
     bus: { publish: (event) => void events.push(event) },
+    registeredModels: () => new Set(),
+    onDemand: { ensure: () => Promise.reject(new Error('this gateway has no on-demand slot')) },
+    ...models,
   })
   const server = createServer((req, res) => gateway.handle(req, res))
   server.listen(0, '127.0.0.1')

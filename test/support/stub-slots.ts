@@ -16,6 +16,8 @@ export interface StubSlots extends Slots {
   /** What happened, in order: `wait NAME`, `lease NAME`, `release NAME`, `left NAME`. */
   readonly log: string[]
   readonly waits: number[]
+  /** `modelId` of each `acquire`. */
+  readonly modelIds: (string | undefined)[]
   leases(): readonly Lease[]
   /** From now on `acquire` waits until `open`. */
   hold(name: string): void
@@ -39,6 +41,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
   const log: string[] = []
   const watchers = new Set<() => void>()
   const waits: number[] = []
+  const modelIds: (string | undefined)[] = []
   let failure: Hal0Error | undefined
   let attemptId = 'attempt-1'
 
@@ -55,12 +58,13 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
     throw new Error(`the stub has no ${what}`)
   }
 
-  function acquire(name: string, { signal, waitMs }: AcquireOptions): Promise<Lease> {
+  function acquire(name: string, { signal, waitMs, modelId }: AcquireOptions): Promise<Lease> {
     const slot = slots[name]
     if (slot === undefined) return Promise.reject(Hal0Error.of('slot.not_found', `There is no slot "${name}"`))
     if (failure !== undefined) return Promise.reject(failure)
     note(`wait ${name}`)
     waits.push(waitMs)
+    modelIds.push(modelId)
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined
       const queue = queues.get(name) ?? []
@@ -109,6 +113,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
   return {
     log,
     waits,
+    modelIds,
     rows: () => rows,
     row: (name) => rows.find((row) => row.name === name),
     acquire,

@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs'
-import { findDaemon } from '../../client/find-daemon.ts'
 import { readDaemonSettings } from '../../config/daemon-settings.ts'
 import type { Home } from '../../files/home.ts'
 import { diagnose } from '../../hardware/doctor.ts'
 import type { Finding } from '../../hardware/finding.ts'
 import { thisMachine } from '../../hardware/this-machine.ts'
+import { chooseHome } from '../choose-home.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
-import { type GlobalOptions, homeOf, homesToSearch, outputOf } from '../globals.ts'
+import { type GlobalOptions, outputOf } from '../globals.ts'
 import { findHomeFiles } from '../home-findings.ts'
 
 /**
@@ -41,15 +40,6 @@ function verdict(finding: Finding, isFile: boolean): string {
   if (finding.ok) return 'ok'
   if (finding.required) return 'FAIL'
   return isFile ? 'warn' : 'none'
-}
-
-async function chooseHome(globals: GlobalOptions): Promise<Home> {
-  for (const home of homesToSearch(globals)) {
-    if ((await findDaemon({ env: {}, home })).kind === 'found') return home
-  }
-  // Nothing runs: the one that has been set up. Root's own is where `npm start` puts it.
-  for (const home of homesToSearch(globals)) if (existsSync(home.etc)) return home
-  return homeOf(globals, { personal: false })
 }
 
 function summary(ok: boolean): string {

@@ -28,6 +28,16 @@ export function slotRestart(name: string, options: ActOptions): Promise<void> {
   return act(name, options, (client, stop) => client.slots.restart(name, stop))
 }
 
+export interface SwapOptions extends ActOptions {
+  readonly persist?: boolean
+}
+
+/** `hal0 slot swap NAME MODEL`. JSON as `slotLoad`. */
+export function slotSwap(name: string, modelId: string, options: SwapOptions): Promise<void> {
+  const { persist = false } = options
+  return act(name, options, (client, stop) => client.slots.swap(name, { modelId, persist }, stop))
+}
+
 async function act(
   name: string,
   options: ActOptions,

@@ -11,8 +11,15 @@ export async function slotShow(name: string, globals: GlobalOptions): Promise<vo
 
 /** Key and value lines; what is unknown or empty is left out. */
 function rowLines(row: SlotRow): string[][] {
-  const { failure, phases, ...facts } = row
-  const lines = Object.entries(facts).map(([key, value]) => [key, value === null ? '' : String(value)])
+  const { failure, phases, restart_needed, config_drift, ...facts } = row
+  const lines = Object.entries(facts).map(([key, value]) => [
+    key,
+    value === null ? '' : Array.isArray(value) ? value.join(', ') : String(value),
+  ])
+  if (restart_needed.length > 0) {
+    lines.push(['restart_needed', `${restart_needed.join(', ')} (hal0 slot restart ${row.name} applies it)`])
+  }
+  lines.push(['config_drift', config_drift.join(', ')])
   if (phases !== null) {
     lines.push([
       'last load',

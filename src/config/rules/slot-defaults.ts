@@ -1,8 +1,15 @@
 import type { Device } from '../../contract/slot-row.ts'
 
-/** Which runner does a slot use? The one it names, else the one of its device. Source: SPEC 3, 10. */
-export function runnerKeyOf(config: { readonly binary?: string | undefined; readonly device: Device }): string {
-  if (config.binary !== undefined) return config.binary
+/**
+ * Which runner does a slot use? The one it names, else the one its profile names, else the one of its device. `profileRunner`: undefined =
+ * the profile names none. Source: SPEC 3 "Runner", 10.
+ */
+export function runnerKeyOf(
+  config: { readonly binary?: string | undefined; readonly device: Device },
+  profileRunner?: string,
+): string {
+  const named = config.binary ?? profileRunner
+  if (named !== undefined) return named
   switch (config.device) {
     case 'cpu':
       return 'embedded'

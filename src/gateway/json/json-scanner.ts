@@ -84,15 +84,15 @@ export class JsonScanner {
       case VALUE:
         return isSpace(byte) ? undefined : this.#beginValue(byte, at)
       case ITEM_OR_END:
-        if (byte === RBRACKET) return this.#close()
+        if (byte === RBRACKET) return this.#close(at + 1)
         return isSpace(byte) ? undefined : this.#beginValue(byte, at)
       case KEY_OR_END:
       case KEY:
         if (isSpace(byte)) return undefined
-        if (byte === RBRACE && this.#state === KEY_OR_END) return this.#close()
+        if (byte === RBRACE && this.#state === KEY_OR_END) return this.#close(at + 1)
         if (byte !== QUOTE) return this.#state === KEY ? 'a key in double quotes' : "a key in double quotes or '}'"
         this.#inKey = true
-        if (this.#depth === 1) this.facts.beginKey(at + 1 - this.#base)
+        if (this.#mattersKey()) this.facts.beginKey(at + 1 - this.#base)
         this.#state = STRING
         return undefined
       case AFTER_KEY:
@@ -101,7 +101,7 @@ export class JsonScanner {
         this.#state = VALUE
         return undefined
       case AFTER:
-        return isSpace(byte) ? undefined : this.#afterValue(byte)
+        return isSpace(byte) ? undefined : this.#afterValue(byte, at)
       case STRING:
         if (byte === QUOTE) return this.#endString(at + 1)
         if (byte !== BACKSLASH) return 'an escape such as \\n instead of a bare control character'
@@ -121,7 +121,7 @@ export class JsonScanner {
         if (this.#depth === 1) this.facts.endWord(this.#word, this.#valueAt, at + 1)
         return undefined
       default:
-        return this.#number(byte)
+        return this.#number(byte, at)
     }
   }
 
@@ -140,7 +140,10 @@ export class JsonScanner {
     if (byte === LBRACE || byte === LBRACKET) {
       if (this.#depth === MAX_DEPTH) return `at most ${MAX_DEPTH} levels of nesting`
       this.#isObject[++this.#depth] = byte === LBRACE ? 1 : 0
-      if (this.#depth === 1 && byte === LBRACE) this.facts.objectAt = at + 1
+      if (byte === LBRACE) {
+        if (this.#depth === 1) this.facts.objectAt = at + 1
+        else if (this.#depth === 2) this.facts.beginObject(at)
+      }
       this.#state = byte === LBRACE ? KEY_OR_END : ITEM_OR_END
     } else if (word !== undefined) {
       this.#word = word
@@ -155,30 +158,36 @@ export class JsonScanner {
 
   #endString(end: number): string | undefined {
     this.#state = this.#inKey ? AFTER_KEY : AFTER
-    if (this.#depth !== 1) return undefined
     const to = end - 1 - this.#base
-    if (!this.#inKey) return this.facts.endString(this.#piece, to, end)
-    this.facts.endKey(this.#piece, to)
+    if (!this.#inKey) return this.#depth === 1 ? this.facts.endString(this.#piece, to, end) : undefined
+    if (this.#depth === 1) this.facts.endKey(this.#piece, to)
+    else if (this.#mattersKey()) this.facts.endInnerKey(this.#piece, to)
     return undefined
   }
 
-  #afterValue(byte: number): string | undefined {
+  /** Keys of the text itself matter, and those of the one object in it that the facts look into. */
+  #mattersKey(): boolean {
+    return this.#depth === 1 || (this.#depth === 2 && this.facts.looksInside)
+  }
+
+  #afterValue(byte: number, at: number): string | undefined {
     if (this.#depth === 0) return 'nothing after the end of the JSON value'
     const inObject = this.#isObject[this.#depth] === 1
     if (byte === COMMA) {
       this.#state = inObject ? KEY : VALUE
       return undefined
     }
-    if (byte === (inObject ? RBRACE : RBRACKET)) return this.#close()
+    if (byte === (inObject ? RBRACE : RBRACKET)) return this.#close(at + 1)
     return inObject ? "',' or '}'" : "',' or ']'"
   }
 
-  #close(): undefined {
-    this.#depth--
+  /** `end` is behind the bracket. */
+  #close(end: number): undefined {
+    if (this.#depth-- === 2) this.facts.endContainer(end)
     this.#state = AFTER
   }
 
-  #number(byte: number): string | undefined {
+  #number(byte: number, at: number): string | undefined {
     const next = nextNumberState(this.#state, byte)
     if (next !== undefined) {
       this.#state = next
@@ -186,7 +195,7 @@ export class JsonScanner {
     }
     if (!isNumberEnd(this.#state)) return 'a digit'
     this.#state = AFTER
-    return isSpace(byte) ? undefined : this.#afterValue(byte)
+    return isSpace(byte) ? undefined : this.#afterValue(byte, at)
   }
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BodyScan, placeOf, scanBody } from './scan-body.ts'
-import { nameForEngine, spliceModel } from './splice-model.ts'
+import { spliceForEngine, spliceModel } from './splice-model.ts'
 
 const bytesOf = (text: string) => Buffer.from(text)
 const textOf = (bytes: Uint8Array) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
@@ -96,7 +96,7 @@ describe('scanBody against JSON.parse', () => {
       fc.property(spacedObject, fc.string({ unit: 'binary' }), (text, name) => {
         const found = facts(text)
         const parsed = JSON.parse(text) as Record<string, unknown>
-        const named = textOf(nameForEngine(bytesOf(text), found, name))
+        const named = textOf(spliceForEngine(bytesOf(text), found, { alias: name }))
         const expected = found.model.kind === 'other' ? parsed : { ...parsed, model: name }
         expect(JSON.parse(named)).toEqual(JSON.parse(JSON.stringify(expected)))
       }),
@@ -138,7 +138,7 @@ describe('model', () => {
 
   it('leaves the same object when the name is right', () => {
     const body = bytesOf('{"model":"a"}')
-    expect(nameForEngine(body, facts('{"model":"a"}'), 'a')).toBe(body)
+    expect(spliceForEngine(body, facts('{"model":"a"}'), { alias: 'a' })).toBe(body)
   })
 })
 

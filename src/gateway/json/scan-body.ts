@@ -1,11 +1,13 @@
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { JsonScanner, type ScanFault } from './json-scanner.ts'
-import type { ModelValue } from './top-level-facts.ts'
+import type { KwargsValue, ModelValue } from './top-level-facts.ts'
 
 /** What the gateway needs to know of a request body. Offsets are bytes from the start of the text, a byte order mark not counted. */
 export interface BodyFacts {
   /** `absent` = no such key. */
   readonly model: ModelValue | { readonly kind: 'absent' }
+  /** The top-level `chat_template_kwargs`; `absent` = no such key. */
+  readonly kwargs: KwargsValue | { readonly kind: 'absent' }
   /** The top-level `stream` is `true`. */
   readonly stream: boolean
   /** Just behind the opening `{`: where a key can be put. */
@@ -13,6 +15,7 @@ export interface BodyFacts {
   readonly hasKeys: boolean
 }
 
+const ABSENT = { kind: 'absent' } as const
 /** UTF-8 byte order mark. */
 const BOM = [0xef, 0xbb, 0xbf] as const
 /** Counting lines is for people who look for a mistake in an editor; a fault farther in is told by its byte alone. */
@@ -46,7 +49,8 @@ export class BodyScan {
     const fault = this.#scanner.end() ?? this.#notAnObject()
     if (fault !== undefined) return err(fault)
     const { stream, hasKeys, objectAt = 0 } = facts
-    return ok({ model: facts.model ?? { kind: 'absent' }, stream, objectAt, hasKeys })
+    const { model = ABSENT, kwargs = ABSENT } = facts
+    return ok({ model, kwargs, stream, objectAt, hasKeys })
   }
 
   /** A list or a text is known by its first byte; the rest of it need not come. */

@@ -7,18 +7,40 @@ export type ModelValue =
   | { readonly kind: 'null'; readonly start: number; readonly end: number }
   | { readonly kind: 'other'; readonly start: number }
 
-/** A longer key is neither `model` nor `stream`, not even written entirely in escapes. */
-const MAX_KEY_BYTES = 64
+/** What the top-level `chat_template_kwargs` holds; offsets as in `ModelValue`. */
+export type KwargsValue =
+  | {
+      readonly kind: 'object'
+      readonly start: number
+      readonly end: number
+      readonly hasKeys: boolean
+      /** It has `enable_thinking` among its own keys, whatever the value. */
+      readonly hasThinking: boolean
+    }
+  | { readonly kind: 'null'; readonly start: number; readonly end: number }
+  | { readonly kind: 'other' }
+
+/** A longer key is none of those that matter, not even written entirely in escapes. */
+const MAX_KEY_BYTES = 128
 /** Longest model name that is looked at. */
 const MAX_MODEL_BYTES = 4096
 
-type KnownKey = 'model' | 'stream'
-const MODEL_BYTES = Buffer.from('model')
-const STREAM_BYTES = Buffer.from('stream')
+interface KnownKey {
+  readonly name: string
+  readonly bytes: Buffer
+}
+const knownKey = (name: string): KnownKey => ({ name, bytes: Buffer.from(name) })
+const MODEL = knownKey('model')
+const STREAM = knownKey('stream')
+const KWARGS = knownKey('chat_template_kwargs')
+const THINKING = knownKey('enable_thinking')
+/** Shortest first. */
+const TOP_KEYS = [MODEL, STREAM, KWARGS] as const
+const KWARGS_KEYS = [THINKING] as const
 
 /**
- * What a JSON text says at its top level about `model` and `stream`; the last of duplicate keys counts, as in JSON.parse.
- * The scanner tells it of keys and values at depth 1, and of nothing deeper. `piece` is the part of the text at hand, `from` and
+ * What a JSON text says at its top level about `model`, `stream` and `chat_template_kwargs`; the last of duplicate keys counts, as in
+ * JSON.parse. The scanner tells it of keys and values at depth 1, and of the keys of `chat_template_kwargs`. `piece` is the part of the text at hand, `from` and
  * `to` are indexes into it; `at`, `start` and `end` count from the start of the text.
  */
 export class TopLevelFacts {
@@ -28,6 +50,10 @@ export class TopLevelFacts {
   openModelAt: number | undefined
   /** Every `model` string that ended within the latest piece of the text. */
   closed: Extract<ModelValue, { kind: 'string' }>[] = []
+  /** Of the last `chat_template_kwargs` whose value is complete (`other`: begun); undefined = none so far. */
+  kwargs: KwargsValue | undefined
+  /** A `chat_template_kwargs` object has begun and not ended yet. */
+  looksInside = false
   /** The last `stream` was `true`. */
   stream = false
   /** Where the text's value begins; undefined = nothing but white space came yet. */
@@ -36,6 +62,9 @@ export class TopLevelFacts {
   objectAt: number | undefined
   hasKeys = false
   #key: KnownKey | undefined
+  #insideAt = 0
+  #insideHasKeys = false
+  #insideHasThinking = false
   readonly #keyBytes = new KeptBytes(MAX_KEY_BYTES)
   readonly #modelBytes = new KeptBytes(MAX_MODEL_BYTES)
 
@@ -58,17 +87,19 @@ export class TopLevelFacts {
   /** `to` is the closing quote. */
   endKey(piece: Uint8Array, to: number): void {
     this.hasKeys = true
-    // Nearly every key is told apart by its length: looking closer is what costs.
-    const length = this.#keyBytes.lengthUpTo(to)
-    if (length < MODEL_BYTES.length || length > MAX_KEY_BYTES) {
-      this.#key = undefined
-      this.#keyBytes.drop()
-    } else this.#key = keyOf(this.#keyBytes.end(piece, to))
+    this.#key = this.#readKey(TOP_KEYS, piece, to)
+  }
+
+  /** A key of the object that `looksInside` is about; as `endKey`. */
+  endInnerKey(piece: Uint8Array, to: number): void {
+    this.#insideHasKeys = true
+    if (this.#readKey(KWARGS_KEYS, piece, to) === THINKING) this.#insideHasThinking = true
   }
 
   beginString(at: number, from: number): void {
     this.#notStream()
-    if (this.#key !== 'model') return
+    if (this.#key === KWARGS) this.kwargs = { kind: 'other' }
+    if (this.#key !== MODEL) return
     this.openModelAt = at
     this.#modelBytes.begin(from)
   }
@@ -89,26 +120,52 @@ export class TopLevelFacts {
   /** A number, list, object, true, false or null begins. */
   beginOther(at: number): void {
     this.#notStream()
-    if (this.#key === 'model') this.model = { kind: 'other', start: at }
+    if (this.#key === MODEL) this.model = { kind: 'other', start: at }
+    else if (this.#key === KWARGS) this.kwargs = { kind: 'other' }
+  }
+
+  /** The value at `at`, told to `beginOther` already, is an object. */
+  beginObject(at: number): void {
+    if (this.#key !== KWARGS) return
+    this.looksInside = true
+    this.#insideAt = at
+    this.#insideHasKeys = false
+    this.#insideHasThinking = false
+  }
+
+  /** A list or an object that is a value of the top level ends. */
+  endContainer(end: number): void {
+    if (!this.looksInside) return
+    this.looksInside = false
+    const [hasKeys, hasThinking] = [this.#insideHasKeys, this.#insideHasThinking]
+    this.kwargs = { kind: 'object', start: this.#insideAt, end, hasKeys, hasThinking }
   }
 
   endWord(word: string, start: number, end: number): void {
-    if (this.#key === 'stream') this.stream = word === 'true'
-    if (this.#key === 'model' && word === 'null') this.model = { kind: 'null', start, end }
+    if (this.#key === STREAM) this.stream = word === 'true'
+    if (word !== 'null') return
+    if (this.#key === MODEL) this.model = { kind: 'null', start, end }
+    else if (this.#key === KWARGS) this.kwargs = { kind: 'null', start, end }
   }
 
   #notStream(): void {
-    if (this.#key === 'stream') this.stream = false
+    if (this.#key === STREAM) this.stream = false
   }
-}
-
-/** Only a key with escapes has to be decoded. */
-function keyOf(bytes: Uint8Array | undefined): KnownKey | undefined {
-  if (bytes === undefined) return undefined
-  if (bytes.includes(BACKSLASH)) {
-    const key = decodeJsonString(bytes)
-    return key === 'model' || key === 'stream' ? key : undefined
+  /** Which of these does the key that ends before `to` spell, escapes resolved? `keys`: shortest first. */
+  #readKey(keys: readonly [KnownKey, ...KnownKey[]], piece: Uint8Array, to: number): KnownKey | undefined {
+    // Nearly every key is told apart by its length: looking closer is what costs.
+    const length = this.#keyBytes.lengthUpTo(to)
+    if (length < keys[0].bytes.length || length > MAX_KEY_BYTES) {
+      this.#keyBytes.drop()
+      return undefined
+    }
+    const bytes = this.#keyBytes.end(piece, to)
+    if (bytes === undefined) return undefined
+    // Only a key with escapes has to be decoded.
+    const written = bytes.includes(BACKSLASH) ? decodeJsonString(bytes) : undefined
+    for (const key of keys) {
+      if (written === undefined ? key.bytes.equals(bytes) : key.name === written) return key
+    }
+    return undefined
   }
-  if (bytes.length === MODEL_BYTES.length) return MODEL_BYTES.equals(bytes) ? 'model' : undefined
-  return STREAM_BYTES.equals(bytes) ? 'stream' : undefined
 }

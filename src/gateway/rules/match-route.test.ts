@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { matchRoute, queryWithoutKey, waitLimitMs } from './match-route.ts'
+import { matchRoute, queryWithoutKey, slotTypeFor, waitLimitMs } from './match-route.ts'
 
 describe('matchRoute', () => {
   it.each([
@@ -43,3 +43,14 @@ describe('waitLimitMs', () => {
     ['', undefined],
   ])('%s', (header, expected) => expect(waitLimitMs(header, 60)).toBe(expected))
 })
+
+it.each([
+  ['/v1/chat/completions', 'llm'],
+  ['/v1/embeddings', 'embedding'],
+  ['/v1/rerank', 'reranking'],
+  ['/v1/rerankings', 'reranking'],
+  ['/v1/audio/speech', 'tts'],
+  ['/v1/audio/transcriptions', 'transcription'],
+  ['/v1/images/generations', 'image'],
+  ['/v1/whatever', 'llm'],
+])('%s needs a slot of type %s', (path, type) => expect(slotTypeFor(path)).toBe(type))

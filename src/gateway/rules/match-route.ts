@@ -1,3 +1,5 @@
+import type { SlotType } from '../../contract/slot-row.ts'
+
 /** A request to /v1 or /upstream, understood as far as method and path go. */
 export type RouteMatch =
   | { readonly kind: 'models' }
@@ -14,6 +16,24 @@ export type RouteMatch =
 /** POST routes with a JSON body that are forwarded. Source: SPEC 11. */
 export const INFERENCE_PATHS = ['/v1/chat/completions', '/v1/completions'] as const
 export type InferencePath = (typeof INFERENCE_PATHS)[number]
+
+/** Of those, the ones whose engines know `chat_template_kwargs`. */
+export const THINKING_PATHS: readonly InferencePath[] = ['/v1/chat/completions']
+
+/** Paths that only slots of one type can answer; every other one is for `llm`. Source: SPEC 11 "Resolution" 4. */
+const TYPE_OF_PATH: ReadonlyMap<string, SlotType> = new Map<string, SlotType>([
+  ['/v1/embeddings', 'embedding'],
+  ['/v1/rerank', 'reranking'],
+  ['/v1/rerankings', 'reranking'],
+  ['/v1/audio/speech', 'tts'],
+  ['/v1/audio/transcriptions', 'transcription'],
+  ['/v1/images/generations', 'image'],
+])
+
+/** The type of slot that can answer requests to this path (without query). */
+export function slotTypeFor(path: string): SlotType {
+  return TYPE_OF_PATH.get(path) ?? 'llm'
+}
 
 const UNSUPPORTED_PATHS = [
   '/v1/responses',

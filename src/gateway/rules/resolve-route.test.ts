@@ -1,11 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SLOT_STATES } from '../../contract/slot-state.ts'
-import { type RouteCandidate, resolveRoute } from './resolve-route.ts'
+import { type RouteCandidate, type RouteQuery, resolveRoute } from './resolve-route.ts'
 
 function slot(name: string, facts: Partial<RouteCandidate> = {}): RouteCandidate {
   return {
     name,
+    aliases: [],
+    type: 'llm',
+    default: false,
     state: 'ready',
     idle_reason: null,
     model_id: `${name}-model`,
@@ -16,11 +19,20 @@ function slot(name: string, facts: Partial<RouteCandidate> = {}): RouteCandidate
   }
 }
 
-const resolve = (model: string | undefined, rows: RouteCandidate[], unknownModel: 'agent' | 'reject' = 'agent') =>
-  resolveRoute({ model, rows, unknownModel })
+const resolve = (
+  model: string | undefined,
+  rows: RouteCandidate[],
+  unknownModel: 'agent' | 'reject' = 'agent',
+  more: Partial<RouteQuery> = {},
+) => resolveRoute({ model, needs: 'llm', rows, unknownModel, registered: new Set(), onDemandSlot: '', ...more })
 
 describe('resolveRoute', () => {
-  const house = [slot('agent'), slot('utility'), slot('cold', { state: 'offline' }), slot('bare', { model_id: null })]
+  const house = [
+    slot('agent'),
+    slot('utility', { aliases: ['gpt', 'agent'] }),
+    slot('cold', { state: 'offline', aliases: ['frost'] }),
+    slot('bare', { model_id: null, aliases: ['naked'] }),
+  ]
 
   it.each([
     ['1 slot name', 'utility', 'utility', false],
@@ -33,6 +45,12 @@ describe('resolveRoute', () => {
     ['3 bound model', 'cold-model', 'cold', false],
     ['4 no model', undefined, 'agent', false],
     ['4 empty model', '', 'agent', false],
+    ['1 alias', 'gpt', 'utility', false],
+    ['1 alias of a slot without a model: acquire will say so', 'naked', 'bare', false],
+    ['1 hal0/<alias>', 'hal0/gpt', 'utility', false],
+    ['1 hal0/<alias> that is cold: the chain goes on to agent', 'hal0/frost', 'agent', false],
+    ['1 a name goes before an alias', 'agent', 'agent', false],
+    ['5 aliases are case-sensitive', 'GPT', 'agent', true],
     ['5 unknown name', 'gpt-4o', 'agent', true],
     ['5 hal0/typo', 'hal0/typo', 'agent', true],
     ['5 names are case-sensitive', 'Agent', 'agent', true],
@@ -90,6 +108,9 @@ describe('resolveRoute', () => {
 
   it('never names a slot that does not exist, and moves nobody away from an existing name', () => {
     const row = fc.record({
+      aliases: fc.constantFrom<string[]>([], ['al'], ['x', 'agent']),
+      type: fc.constantFrom('llm' as const, 'embedding' as const),
+      default: fc.boolean(),
       name: fc.constantFrom('agent', 'utility', 'npu', 'x', 'y'),
       state: fc.constantFrom(...SLOT_STATES),
       idle_reason: fc.constantFrom('quiet' as const, 'no_model' as const, null),
@@ -110,15 +131,156 @@ describe('resolveRoute', () => {
       'hal0/utility',
       'hal0/',
       'typo',
+      'al',
+      'r',
+      'embed-rerank',
     )
+    const needs = fc.constantFrom('llm' as const, 'embedding' as const, 'reranking' as const)
+    const onDemandSlot = fc.constantFrom('', 'y', 'scratch')
     fc.assert(
-      fc.property(fc.uniqueArray(row, { selector: (r) => r.name }), names, fc.boolean(), (rows, model, reject) => {
-        const decision = resolve(model, rows, reject ? 'reject' : 'agent')
-        if (decision.kind === 'error') return
-        expect(rows.map((r) => r.name)).toContain(decision.slot)
-        if (rows.some((r) => r.name === model)) expect(decision.slot).toBe(model)
-        else expect(rows.find((r) => r.name === decision.slot)?.model_id).not.toBeNull()
-      }),
+      fc.property(
+        fc.uniqueArray(row, { selector: (r) => r.name }),
+        names,
+        fc.boolean(),
+        fc.record({ needs, onDemandSlot }),
+        (rows, model, reject, more) => {
+          const registered = new Set<string>(['m', 'r'])
+          const decision = resolve(model, rows, reject ? 'reject' : 'agent', { ...more, registered })
+          expect(decision.steps.at(-1)).toBe(decision.reason)
+          if (decision.kind === 'error') return
+          if (decision.kind === 'on_demand') {
+            expect([decision.slot, decision.modelId]).toEqual([more.onDemandSlot, model])
+            expect(registered.has(model ?? '')).toBe(true)
+            return
+          }
+          const chosen = rows.find((r) => r.name === decision.slot)
+          expect(chosen).toBeDefined()
+          if (rows.some((r) => r.name === model)) expect(decision.slot).toBe(model)
+          else if (!chosen?.aliases.includes(model ?? '')) expect(chosen?.model_id).not.toBeNull()
+        },
+      ),
     )
+  })
+})
+
+describe('resolveRoute: models that slots have, may get, or need', () => {
+  const agent = slot('agent')
+  const scratch = slot('scratch', { model_id: null })
+  const more = { registered: new Set(['known']), onDemandSlot: 'scratch' }
+
+  it.each([
+    [
+      '2 loaded',
+      [agent, slot('a', { model_id: 'known' })],
+      more,
+      { kind: 'slot', slot: 'a', reason: '2 has the model loaded' },
+    ],
+    [
+      '3 bound, cold',
+      [agent, slot('a', { model_id: 'known', state: 'offline' })],
+      more,
+      { kind: 'slot', slot: 'a', reason: '3 bound to the model' },
+    ],
+    ['3 on demand', [agent, scratch], more, { kind: 'on_demand', slot: 'scratch', modelId: 'known' }],
+    ['3 on demand, made at first use', [agent], more, { kind: 'on_demand', slot: 'scratch', modelId: 'known' }],
+    [
+      '2 on demand and loaded: it may be another model by the time of the lease',
+      [agent, slot('scratch', { model_id: 'known' })],
+      more,
+      { kind: 'on_demand', slot: 'scratch', modelId: 'known' },
+    ],
+    [
+      '2 a slot that is bound goes before the one on demand',
+      [slot('z', { model_id: 'known' }), slot('scratch', { model_id: 'known', state: 'starting' })],
+      more,
+      { kind: 'slot', slot: 'z' },
+    ],
+    [
+      '3 no slot on demand',
+      [agent],
+      { ...more, onDemandSlot: '' },
+      {
+        kind: 'error',
+        code: 'model_not_found',
+        message: expect.stringContaining('hal0 slot edit SLOT --model known') as string,
+      },
+    ],
+    [
+      '3 the slot on demand cannot answer on this path',
+      [agent],
+      { ...more, needs: 'embedding' as const },
+      { kind: 'error', code: 'model_not_found' },
+    ],
+    ['5 not registered', [agent], { ...more, registered: new Set<string>() }, { slot: 'agent', fallback: true }],
+  ])('%s', (_name, rows, input, expected) => {
+    expect(resolve('known', rows, 'agent', input)).toMatchObject(expected)
+  })
+
+  it('a slot of another type is asked only where no other has the model', () => {
+    const embedding = slot('a', { model_id: 'known', type: 'embedding' })
+    const cold = slot('b', { model_id: 'known', state: 'offline' })
+    expect(resolve('known', [embedding, cold])).toMatchObject({ slot: 'b' })
+    expect(resolve('known', [embedding, cold], 'agent', { needs: 'embedding' })).toMatchObject({ slot: 'a' })
+    expect(resolve('known', [embedding])).toMatchObject({ slot: 'a' })
+  })
+
+  it('embed-rerank means rerank, unless a slot is called so', () => {
+    const rerank = slot('rerank', { type: 'reranking' })
+    expect(resolve('embed-rerank', [agent, rerank])).toMatchObject({ slot: 'rerank', fallback: false })
+    expect(resolve('hal0/embed-rerank', [agent, rerank])).toMatchObject({ slot: 'rerank' })
+    const own = slot('own', { aliases: ['embed-rerank'] })
+    expect(resolve('embed-rerank', [agent, rerank, own])).toMatchObject({ slot: 'own' })
+    expect(resolve('embed-rerank', [agent])).toMatchObject({ slot: 'agent', fallback: true })
+    expect(resolve('constructor', [agent, rerank])).toMatchObject({ slot: 'agent', fallback: true })
+  })
+
+  const embed = slot('embed', { type: 'embedding' })
+  const other = slot('a', { type: 'embedding' })
+  it.each([
+    ['the seed', 'embedding', [agent, other, embed], 'embed'],
+    ['the default of the type', 'embedding', [agent, embed, { ...other, default: true }], 'a'],
+    [
+      'a default without a model is passed over',
+      'embedding',
+      [agent, embed, { ...other, default: true, model_id: null }],
+      'embed',
+    ],
+    ['the first of the type', 'embedding', [agent, other], 'a'],
+    ['the default of another type does not count', 'embedding', [{ ...agent, default: true }, embed], 'embed'],
+    ['rerank', 'reranking', [agent, slot('rerank', { type: 'reranking' })], 'rerank'],
+    ['chat: agent before the default', 'llm', [agent, slot('b', { default: true })], 'agent'],
+    [
+      'chat: the default where agent has no model',
+      'llm',
+      [{ ...agent, model_id: null }, slot('b', { default: true })],
+      'b',
+    ],
+  ] as const)('4 no model named: %s', (_name, needs, rows, expected) => {
+    expect(resolve('', [...rows], 'agent', { needs })).toMatchObject({ slot: expected, fallback: false })
+    const isTypeRoute = needs !== 'llm'
+    const unknown = resolve('nobody', [...rows], 'agent', { needs })
+    expect(unknown).toMatchObject({
+      slot: expected,
+      fallback: true,
+      reason: isTypeRoute ? `4 the slot for ${needs}` : '5 unknown name',
+    })
+  })
+
+  it('chat never goes to just any slot, and no path to a slot of another type', () => {
+    expect(resolve('', [slot('b'), embed])).toMatchObject({ kind: 'error', code: 'dispatch.no_route' })
+    expect(resolve('', [agent], 'agent', { needs: 'embedding' })).toMatchObject({ code: 'dispatch.no_route' })
+    expect(resolve('', [agent], 'agent', { needs: 'transcription' })).toMatchObject({
+      message: expect.stringContaining('no slot of type transcription') as string,
+    })
+  })
+
+  it('tells the walk', () => {
+    expect(resolve('nobody', [agent], 'agent', more).steps).toEqual([
+      '1 no slot and no alias has this name',
+      '2 no slot has this model loaded',
+      '3 no model of this name is registered',
+      '4 a model is named',
+      '5 unknown name',
+    ])
   })
 })

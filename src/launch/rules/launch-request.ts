@@ -106,4 +106,6 @@ export interface AssembledLaunch {
   readonly thinking: ThinkingChoice
   /** Worth knowing, no error. */
   readonly notes: readonly string[]
+  /** The name under which each flag of the plan is compared, in the order of `plan.flags`. */
+  readonly canonicals?: readonly string[]
 }

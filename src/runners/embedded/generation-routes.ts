@@ -64,21 +64,21 @@ async function answer(
 
 /** POST /v1/chat/completions */
 export const chatCompletions: BodyRoute = async (engine, body, response, signal) => {
-  const settings = readGenerationSettings(body)
+  const settings = readGenerationSettings(body, engine.options.defaults)
   const prompt = promptTokens(engine.loaded, renderChat(engine, body))
   await answer(engine, prompt, settings, chatDialect(newHead(engine, 'chatcmpl')), response, signal)
 }
 
 /** POST /v1/completions */
 export const completions: BodyRoute = async (engine, body, response, signal) => {
-  const settings = readGenerationSettings(body)
+  const settings = readGenerationSettings(body, engine.options.defaults)
   const prompt = readPrompt(engine.loaded, body['prompt'])
   await answer(engine, prompt, settings, completionDialect(newHead(engine, 'cmpl')), response, signal)
 }
 
 /** POST /completion */
 export const nativeCompletion: BodyRoute = async (engine, body, response, signal) => {
-  const settings = readGenerationSettings(body)
+  const settings = readGenerationSettings(body, engine.options.defaults)
   const prompt = readPrompt(engine.loaded, body['prompt'])
   const echo = { generation_settings: wireSettings(settings), prompt: engine.loaded.model.detokenize(prompt, true) }
   await answer(engine, prompt, settings, nativeDialect(newHead(engine, 'cmpl'), echo), response, signal)
@@ -86,5 +86,6 @@ export const nativeCompletion: BodyRoute = async (engine, body, response, signal
 
 /** The prompt text of a chat request. Errors: 400. */
 export function renderChat(engine: Engine, body: JsonObject): string {
-  return engine.loaded.template.render(readChatMessages(body), readTemplateVariables(body))
+  const variables = { ...engine.options.templateVariables, ...readTemplateVariables(body) }
+  return engine.loaded.template.render(readChatMessages(body), variables)
 }

@@ -35,7 +35,10 @@ export const modelsRoute: InfoRoute = ({ options, loaded }, response) => {
 /** GET /props: what the engine is. Needs the key, so it also proves whose engine this is (SPEC 5). */
 export const propsRoute: InfoRoute = ({ options, loaded }, response) => {
   sendJson(response, 200, {
-    default_generation_settings: { params: wireSettings(readGenerationSettings({})), n_ctx: loaded.windowTokens },
+    default_generation_settings: {
+      params: wireSettings(readGenerationSettings({}, options.defaults)),
+      n_ctx: loaded.windowTokens,
+    },
     total_slots: loaded.parallel,
     model_alias: options.alias,
     model_path: options.modelPath,

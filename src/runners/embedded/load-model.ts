@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import {
   getLlama,
@@ -8,6 +9,7 @@ import {
   NoBinaryFoundError,
   type TokenBias,
 } from 'node-llama-cpp'
+import { messageOf } from '../../kernel/errors.ts'
 import { MIB } from '../../kernel/units.ts'
 import { type ChatTemplate, createChatTemplate } from './chat-template.ts'
 import { findEndTokens, forbidTokens } from './end-tokens.ts'
@@ -99,12 +101,22 @@ async function createContext(model: LlamaModel, options: EngineOptions, threads:
   })
 }
 
+async function readTemplateFile(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new LoadFailure(`the file of --chat-template-file cannot be read: ${messageOf(error)}`)
+  }
+}
+
 /**
  * Loads the file, memory-mapped, and makes its windows: `--ctx-size` is the window of each request (never more than the model
  * was trained for), not a total to be divided. Errors: LoadFailure, or whatever the library throws.
  */
 export async function loadModel(options: EngineOptions, log: NativeLog): Promise<LoadedModel> {
   await checkModelFile(options.modelPath)
+  const ownTemplate = await readTemplateFile(options.templateFile)
   const llama = await openLibrary(log)
   const model = await llama.loadModel({
     modelPath: options.modelPath,
@@ -118,7 +130,7 @@ export async function loadModel(options: EngineOptions, log: NativeLog): Promise
   return {
     model,
     context,
-    template: createChatTemplate(metadata.tokenizer?.chat_template, {
+    template: createChatTemplate(ownTemplate ?? metadata.tokenizer?.chat_template, {
       bos: model.tokens.bosString ?? '',
       eos: model.tokens.eosString ?? '',
     }),

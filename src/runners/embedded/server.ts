@@ -10,7 +10,9 @@ import { endProcess } from './ending.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { describeLoadFailure } from './load-failure.ts'
 import { createRouter } from './router.ts'
-import { type EngineOptions, helpText, parseArgs } from './rules/parse-args.ts'
+import { helpText } from './rules/flags.ts'
+import { type EngineOptions, parseArgs } from './rules/parse-args.ts'
+import { versionLine } from './version-line.ts'
 
 /** Carries the engine key. */
 const KEY_ENV = 'HAL0_EMBEDDED_API_KEY'
@@ -53,6 +55,7 @@ async function main(): Promise<void> {
   const parsed = parseArgs(process.argv.slice(2))
   if (!parsed.ok) return fail(parsed.error)
   if (parsed.value === 'help') return void process.stdout.write(helpText())
+  if (parsed.value === 'version') return void process.stdout.write(`${versionLine()}\n`)
   const options = parsed.value
 
   const state: { engine?: Engine; loading: boolean; requests: number } = { loading: false, requests: 0 }

@@ -33,6 +33,18 @@ export function isAlive(pid: number, startTicks: number): boolean {
   return stat !== undefined && stat.startTicks === startTicks && !isDead(stat)
 }
 
+/** The words of this very process' command line; undefined = it is gone, or became another between two looks. Throws as `readProcStat`. */
+export async function readArgv(pid: number, startTicks: number): Promise<readonly string[] | undefined> {
+  try {
+    const text = await readFile(`/proc/${pid}/cmdline`, 'utf8')
+    // A zombie has none.
+    return isAlive(pid, startTicks) && text !== '' ? text.replace(/\0$/, '').split('\0') : undefined
+  } catch (thrown) {
+    if (UNREADABLE.has(errnoOf(thrown))) return undefined
+    throw thrown
+  }
+}
+
 /** Changes with every boot of the machine. */
 export function readBootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()

@@ -4,6 +4,7 @@ import type { Log } from '../../kernel/log.ts'
 import type { EngineProcess, ExitFacts, StopOutcome } from '../runtime.ts'
 import { type ExitWatch, seemsAlive } from './engine-exit.ts'
 import { EngineFamily, type EngineIdentity } from './engine-family.ts'
+import { readArgv } from './proc.ts'
 import { StopDeadline } from './stop-deadline.ts'
 import { stopEngine } from './stop-engine.ts'
 
@@ -42,6 +43,10 @@ export class ProcessEngine implements EngineProcess {
     const outcome = this.#stop(deadline)
     this.#running = { deadline, outcome }
     return outcome
+  }
+
+  readArgv(): Promise<readonly string[] | undefined> {
+    return readArgv(this.ref.pid, this.ref.start_ticks)
   }
 
   async #stop(deadline: StopDeadline): Promise<StopOutcome> {

@@ -34,6 +34,13 @@ export interface GenerationSettings {
   readonly includeUsage: boolean
 }
 
+/** What a request gets that does not say; from the command line. */
+export interface GenerationDefaults {
+  readonly sampling: SamplingSettings
+  /** −1 = until the model stops or the window is full. */
+  readonly maxTokens: number
+}
+
 /** llama-server's defaults. */
 export const DEFAULT_SAMPLING: SamplingSettings = {
   temperature: 0.8,
@@ -49,16 +56,18 @@ export const DEFAULT_SAMPLING: SamplingSettings = {
 
 const MAX_SEED = 2 ** 32 - 1
 
-function readSampling(body: JsonObject): SamplingSettings {
-  const d = DEFAULT_SAMPLING
-  const seed = wholeField(body, 'seed', -1)
+/** A seed as written; llama-server spells "draw one" as −1 and as the largest unsigned number. undefined = drawn. */
+export function drawnSeed(seed: number): number | undefined {
+  return seed < 0 || seed >= MAX_SEED ? undefined : seed
+}
+
+function readSampling(body: JsonObject, d: SamplingSettings): SamplingSettings {
   return {
     temperature: numberField(body, 'temperature', d.temperature),
     topK: Math.max(0, wholeField(body, 'top_k', d.topK)),
     topP: numberField(body, 'top_p', d.topP, [0, 1]),
     minP: numberField(body, 'min_p', d.minP, [0, 1]),
-    // llama-server spells "draw one" as −1 and as the largest unsigned number.
-    seed: seed < 0 || seed >= MAX_SEED ? undefined : seed,
+    seed: drawnSeed(wholeField(body, 'seed', d.seed ?? -1)),
     repeatPenalty: numberField(body, 'repeat_penalty', d.repeatPenalty, [0.01, 100]),
     repeatLastTokens: wholeField(body, 'repeat_last_n', d.repeatLastTokens),
     presencePenalty: numberField(body, 'presence_penalty', d.presencePenalty, [-2, 2]),
@@ -78,11 +87,13 @@ function readStop(body: JsonObject): readonly string[] {
     .filter((text) => text !== '')
 }
 
-function readMaxTokens(body: JsonObject): number {
+function readMaxTokens(body: JsonObject, absent: number): number {
   for (const key of ['max_completion_tokens', 'max_tokens', 'n_predict']) {
-    if (body[key] !== undefined && body[key] !== null) return Math.max(-1, wholeField(body, key, -1))
+    if (body[key] === undefined || body[key] === null) continue
+    const tokens = wholeField(body, key, -1)
+    return tokens < 0 ? absent : tokens
   }
-  return -1
+  return absent
 }
 
 function readIncludeUsage(body: JsonObject): boolean {
@@ -92,12 +103,15 @@ function readIncludeUsage(body: JsonObject): boolean {
   return booleanField(options, 'include_usage', false)
 }
 
-/** Reads everything but the prompt. Errors: 400 naming the field. */
-export function readGenerationSettings(body: JsonObject): GenerationSettings {
+/**
+ * Reads everything but the prompt; what the body does not say comes from `defaults`, and a negative number of tokens says
+ * nothing, as in llama-server. Errors: 400 naming the field.
+ */
+export function readGenerationSettings(body: JsonObject, defaults: GenerationDefaults): GenerationSettings {
   refuseUnsupported(body)
   return {
-    sampling: readSampling(body),
-    maxTokens: readMaxTokens(body),
+    sampling: readSampling(body, defaults.sampling),
+    maxTokens: readMaxTokens(body, defaults.maxTokens),
     stop: readStop(body),
     ignoreEos: booleanField(body, 'ignore_eos', false),
     cachePrompt: booleanField(body, 'cache_prompt', true),

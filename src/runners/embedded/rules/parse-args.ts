@@ -1,4 +1,7 @@
 import { err, ok, type Result } from '../../../kernel/result.ts'
+import { type FlagKey, findFlag, flagOf } from './flags.ts'
+import { DEFAULT_SAMPLING, drawnSeed, type GenerationDefaults } from './generation-settings.ts'
+import { isObject, type JsonObject } from './read-fields.ts'
 
 /** What the embedded engine was asked to run. */
 export interface EngineOptions {
@@ -16,90 +19,115 @@ export interface EngineOptions {
   readonly parallel: number
   /** Tokens decoded in one step; 0 = the library's default. */
   readonly batchTokens: number
+  /** Of requests that do not say. */
+  readonly defaults: GenerationDefaults
+  /** Path of a Jinja file; undefined = the model's own template. */
+  readonly templateFile: string | undefined
+  /** What the template knows besides the conversation; a request's own win. */
+  readonly templateVariables: JsonObject
 }
 
 /** llama.cpp's own limit of sequences. */
 const MAX_PARALLEL = 256
 
-interface Flag {
-  readonly names: readonly string[]
-  readonly kind: 'text' | 'whole' | 'switch'
-  readonly about: string
+interface Values {
+  readonly texts: Map<FlagKey, string>
+  readonly numbers: Map<FlagKey, number>
+  readonly objects: Map<FlagKey, JsonObject>
 }
 
-/** The flags of llama-server that this engine knows; a switch listed here may have no effect of its own, `about` says so. */
-const FLAGS = {
-  model: { names: ['--model', '-m'], kind: 'text', about: 'path of the GGUF file (required)' },
-  host: { names: ['--host'], kind: 'text', about: 'address to listen on (127.0.0.1)' },
-  port: { names: ['--port'], kind: 'whole', about: 'port to listen on (8080)' },
-  alias: { names: ['--alias', '-a'], kind: 'text', about: 'name of the model in answers (the path)' },
-  ctx: { names: ['--ctx-size', '-c'], kind: 'whole', about: "tokens one request may use; 0 = the model's own window" },
-  ngl: {
-    names: ['--n-gpu-layers', '--gpu-layers', '-ngl'],
-    kind: 'whole',
-    about: 'accepted; this build has no GPU code',
-  },
-  threads: {
-    names: ['--threads', '-t'],
-    kind: 'whole',
-    about: 'threads; 0 or less = chosen from cores and model size',
-  },
-  parallel: { names: ['--parallel', '-np'], kind: 'whole', about: 'requests at once; 0 or less = up to 4, by memory' },
-  batch: { names: ['--batch-size', '-b'], kind: 'whole', about: 'tokens decoded in one step' },
-  ubatch: { names: ['--ubatch-size', '-ub'], kind: 'whole', about: 'accepted; follows --batch-size' },
-  metrics: { names: ['--metrics'], kind: 'switch', about: 'accepted; /metrics is always there' },
-  embedding: {
-    names: ['--embedding', '--embeddings'],
-    kind: 'switch',
-    about: 'accepted; /v1/embeddings is always there',
-  },
-  jinja: { names: ['--jinja'], kind: 'switch', about: "accepted; the model's Jinja template is always used" },
-  help: { names: ['--help', '-h'], kind: 'switch', about: 'print this and exit' },
-} as const satisfies Record<string, Flag>
-
-type FlagKey = keyof typeof FLAGS
-
-/** The text of `--help`, one flag a line. */
-export function helpText(): string {
-  const lines = Object.values(FLAGS).map((flag: Flag) => {
-    const value = flag.kind === 'text' ? ' TEXT' : flag.kind === 'whole' ? ' N' : ''
-    return `  ${`${flag.names.join(', ')}${value}`.padEnd(42)} ${flag.about}`
-  })
-  return `hal0 embedded engine: llama.cpp in a process of its own, speaking llama-server's dialect.\n\n${lines.join('\n')}\n`
-}
-
-function findFlag(name: string): FlagKey | undefined {
-  for (const [key, flag] of Object.entries(FLAGS)) {
-    if ((flag.names as readonly string[]).includes(name)) return key as FlagKey
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
   }
+}
+
+/** Takes one value in; the error is one line. */
+function take(values: Values, key: FlagKey, name: string, value: string): string | undefined {
+  const { kind, range, choices } = flagOf(key)
+  if (kind === 'json') {
+    const object = parseObject(value)
+    if (object === undefined) return `${name} needs a JSON object, not "${value}"`
+    values.objects.set(key, object)
+    return undefined
+  }
+  if (kind === 'text') {
+    if (choices?.includes(value) === false) return `${name} must be ${choices.join(', ')}, not "${value}"`
+    values.texts.set(key, value)
+    return undefined
+  }
+  if (kind === 'whole' && !/^-?\d{1,10}$/.test(value)) return `${name} needs a whole number, not "${value}"`
+  if (kind === 'number' && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,2})?$/i.test(value)) {
+    return `${name} needs a number, not "${value}"`
+  }
+  const number = Number(value)
+  if (range !== undefined && (number < range[0] || number > range[1])) {
+    return `${name} must be between ${range[0]} and ${range[1]}, not ${value}`
+  }
+  values.numbers.set(key, number)
   return undefined
 }
 
-/**
- * Reads the command line (without program and script). `--flag value` and `--flag=value`; the last of a repeated flag wins.
- * The error is one line for a person. Source: SPEC 9, 10.
- */
-export function parseArgs(argv: readonly string[]): Result<EngineOptions | 'help', string> {
-  const texts = new Map<FlagKey, string>()
-  const numbers = new Map<FlagKey, number>()
+function readWords(argv: readonly string[]): Result<Values | 'help' | 'version', string> {
+  const values: Values = { texts: new Map(), numbers: new Map(), objects: new Map() }
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at] ?? ''
     const equals = word.startsWith('--') ? word.indexOf('=') : -1
     const name = equals === -1 ? word : word.slice(0, equals)
     const key = findFlag(name)
     if (key === undefined) return err(`unknown argument "${name}"; run with --help for the list`)
-    const flag: Flag = FLAGS[key]
-    if (flag.kind === 'switch') {
+    if (flagOf(key).kind === 'switch') {
       if (equals !== -1) return err(`${name} takes no value`)
-      if (key === 'help') return ok('help')
+      if (key === 'help' || key === 'version') return ok(key)
       continue
     }
     const value = equals === -1 ? argv[++at] : word.slice(equals + 1)
     if (value === undefined || value === '') return err(`${name} needs a value`)
-    if (flag.kind === 'text') texts.set(key, value)
-    else if (/^-?\d{1,9}$/.test(value)) numbers.set(key, Number(value))
-    else return err(`${name} needs a whole number, not "${value}"`)
+    const mistake = take(values, key, name, value)
+    if (mistake !== undefined) return err(mistake)
   }
+  return ok(values)
+}
+
+function readDefaults({ numbers }: Values): GenerationDefaults {
+  const d = DEFAULT_SAMPLING
+  return {
+    sampling: {
+      temperature: numbers.get('temperature') ?? d.temperature,
+      topK: Math.max(0, numbers.get('topK') ?? d.topK),
+      topP: numbers.get('topP') ?? d.topP,
+      minP: numbers.get('minP') ?? d.minP,
+      seed: drawnSeed(numbers.get('seed') ?? -1),
+      repeatPenalty: numbers.get('repeatPenalty') ?? d.repeatPenalty,
+      repeatLastTokens: numbers.get('repeatLast') ?? d.repeatLastTokens,
+      presencePenalty: numbers.get('presencePenalty') ?? d.presencePenalty,
+      frequencyPenalty: numbers.get('frequencyPenalty') ?? d.frequencyPenalty,
+    },
+    maxTokens: Math.max(-1, numbers.get('predict') ?? -1),
+  }
+}
+
+function readVariables({ texts, objects }: Values): JsonObject {
+  const reasoning = texts.get('reasoning') ?? 'auto'
+  return {
+    ...(reasoning === 'auto' ? {} : { enable_thinking: reasoning === 'on' }),
+    ...objects.get('templateVariables'),
+  }
+}
+
+/**
+ * Reads the command line (without program and script). `--flag value` and `--flag=value`; the last of a repeated flag wins.
+ * The error is one line for a person. Source: SPEC 9, 10.
+ */
+export function parseArgs(argv: readonly string[]): Result<EngineOptions | 'help' | 'version', string> {
+  const read = readWords(argv)
+  if (!read.ok) return read
+  const values = read.value
+  if (values === 'help' || values === 'version') return ok(values)
+  const { texts, numbers } = values
   const modelPath = texts.get('model')
   if (modelPath === undefined) return err('--model is missing: which GGUF file should be run?')
   const port = numbers.get('port') ?? 8080
@@ -117,5 +145,8 @@ export function parseArgs(argv: readonly string[]): Result<EngineOptions | 'help
     threads: Math.max(0, numbers.get('threads') ?? 0),
     parallel,
     batchTokens: Math.max(0, numbers.get('batch') ?? 0),
+    defaults: readDefaults(values),
+    templateFile: texts.get('templateFile'),
+    templateVariables: readVariables(values),
   })
 }

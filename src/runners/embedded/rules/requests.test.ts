@@ -4,6 +4,7 @@ import { EngineError } from './engine-error.ts'
 import { DEFAULT_SAMPLING, readGenerationSettings } from './generation-settings.ts'
 import { asObject, tokenList } from './read-fields.ts'
 
+const PLAIN = { sampling: DEFAULT_SAMPLING, maxTokens: -1 }
 const DEFAULTS = {
   sampling: DEFAULT_SAMPLING,
   maxTokens: -1,
@@ -44,7 +45,19 @@ describe('readGenerationSettings', () => {
     ['a seed to be drawn', { seed: -1 }, {}],
     ['sampling', { temperature: 0, top_k: 1 }, { sampling: { ...DEFAULT_SAMPLING, temperature: 0, topK: 1 } }],
   ])('reads %s', (_what, body, expected) => {
-    expect(readGenerationSettings(body)).toEqual({ ...DEFAULTS, ...expected })
+    expect(readGenerationSettings(body, PLAIN)).toEqual({ ...DEFAULTS, ...expected })
+  })
+
+  const FLAGGED = { sampling: { ...DEFAULT_SAMPLING, temperature: 0.2, seed: 7 }, maxTokens: 9 }
+  it.each([
+    ['nothing', {}, FLAGGED],
+    ['null', { temperature: null, seed: null, max_tokens: null }, FLAGGED],
+    ['a temperature', { temperature: 1 }, { ...FLAGGED, sampling: { ...FLAGGED.sampling, temperature: 1 } }],
+    ['a drawn seed', { seed: -1 }, { ...FLAGGED, sampling: { ...FLAGGED.sampling, seed: undefined } }],
+    ['a length', { max_tokens: 100 }, { ...FLAGGED, maxTokens: 100 }],
+    ['no length of its own', { max_tokens: -1 }, FLAGGED],
+  ])('falls back to the defaults of the command line for what a request does not say: %s', (_what, body, expected) => {
+    expect(readGenerationSettings(body, FLAGGED)).toMatchObject(expected)
   })
 
   it.each([
@@ -61,7 +74,7 @@ describe('readGenerationSettings', () => {
     ['stream', { stream: 'yes' }],
     ['stream_options', { stream_options: true }],
   ])('refuses %s, naming it', (key, body) => {
-    expect(refusal(() => readGenerationSettings(body))).toContain(`'${key}'`)
+    expect(refusal(() => readGenerationSettings(body, PLAIN))).toContain(`'${key}'`)
   })
 })
 

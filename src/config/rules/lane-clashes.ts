@@ -1,0 +1,39 @@
+import type { SlotOutline } from './slot-outline.ts'
+
+/** A lane as far as its GPUs go. */
+export interface LaneGpus {
+  readonly name: string
+  /** How messages name its file. */
+  readonly file: string
+  readonly gpus: readonly number[]
+}
+
+/** A GPU that two files claim. `file`: the one that comes second. */
+export interface GpuClash {
+  readonly file: string
+  readonly key: 'gpus' | 'gpu_index'
+  readonly message: string
+}
+
+/** Which GPUs are claimed by two lanes, or by a lane and a slot that pins one? Source: SPEC 12 "A GPU belongs to at most one lane". */
+export function findGpuClashes(lanes: readonly LaneGpus[], slots: readonly SlotOutline[]): readonly GpuClash[] {
+  const owners = new Map<number, LaneGpus>()
+  const clashes: GpuClash[] = []
+  for (const lane of lanes) {
+    for (const gpu of lane.gpus) {
+      const owner = owners.get(gpu)
+      if (owner === undefined) owners.set(gpu, lane)
+      else if (owner !== lane) {
+        const message = `GPU ${gpu} belongs to lane "${owner.name}" (${owner.file}) and to lane "${lane.name}" (${lane.file}): take it out of one`
+        clashes.push({ file: lane.file, key: 'gpus', message })
+      }
+    }
+  }
+  for (const slot of slots) {
+    const owner = slot.gpuIndex === undefined ? undefined : owners.get(slot.gpuIndex)
+    if (owner === undefined) continue
+    const message = `GPU ${slot.gpuIndex} belongs to lane "${owner.name}" (${owner.file}), and slot "${slot.name}" (${slot.file}) pins it: choose another, or none`
+    clashes.push({ file: slot.file, key: 'gpu_index', message })
+  }
+  return clashes
+}

@@ -1,0 +1,172 @@
+import { access } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { ConfigMistakeRow, ConfigReport } from '../contract/config-report.ts'
+import { NAME_RULE } from '../contract/names.ts'
+import type { Home } from '../files/home.ts'
+import { Hal0Error, messageOf } from '../kernel/errors.ts'
+import { RUNNER_KEYS } from '../runners/runner-keys.ts'
+import { daemonSettingsPath, daemonSettingsSchema } from './daemon-settings.ts'
+import { mistakeRow, readHomeData, readHomeFile } from './home-file.ts'
+import { laneFilePath, laneFileSchema, lanesFolder } from './lane-file.ts'
+import { modelsFilePath, modelsFileSchema } from './models-file.ts'
+import { findProfileMistakes } from './profile-mistakes.ts'
+import { inspectSlot } from './rules/inspect-slot.ts'
+import { findGpuClashes, type LaneGpus } from './rules/lane-clashes.ts'
+import { isTable, type Table } from './rules/merge-patch.ts'
+import { findNameClashes } from './rules/names.ts'
+import { retiredKeysOf } from './rules/retired-keys.ts'
+import { findSlotClashes } from './rules/slot-clashes.ts'
+import { outlineOf, placeOf, type SlotOutline, tableNames } from './rules/slot-outline.ts'
+import { findMissingReferences } from './rules/slot-references.ts'
+import { listNamedFiles, slotFilePath, slotsFolder } from './slot-file.ts'
+import { codeOf } from './slot-gate.ts'
+import { stacksFilePath, stacksFileSchema } from './stacks-file.ts'
+
+/** What one part of the home gives to the report. */
+interface Findings {
+  readonly files: readonly string[]
+  readonly mistakes: readonly ConfigMistakeRow[]
+  readonly warnings: readonly ConfigMistakeRow[]
+}
+
+/**
+ * Every settings file of a home and every mistake in it, and between them. One broken file hides nothing of another. `runnerKeys`: the
+ * runners of the daemon; absent = those that hal0 knows and those of hal0.toml. Writes nothing, asks no daemon, never rejects.
+ * Source: SPEC 2, 3, 18 `config validate`.
+ */
+export async function validateHome(
+  home: Home,
+  options: { readonly runnerKeys?: readonly string[] } = {},
+): Promise<ConfigReport> {
+  const settings = await readHomeFile(daemonSettingsPath(home), daemonSettingsSchema)
+  const models = await readHomeFile(modelsFilePath(home), modelsFileSchema)
+  const stacks = await readHomeFile(stacksFilePath(home), stacksFileSchema)
+  const runners = options.runnerKeys ?? [...RUNNER_KEYS, ...tableNames(settings.data ?? {}, 'runners')]
+  const profiles = await findProfileMistakes(home, runners)
+  const slots = await findSlotMistakes(home)
+  const lanes = await findLaneMistakes(home)
+  const known = {
+    profiles: profiles.names,
+    models: models.data && tableNames(models.data, 'models'),
+    runners: settings.data && runners,
+  }
+  const names = { slots: slots.outlines, lanes: lanes.lanes.map(({ name }) => name), models: known.models ?? [] }
+  const between = [
+    ...slots.outlines.flatMap((slot) =>
+      findMissingReferences(slot, known).map(({ key, message, code }) => mistakeRow(slot.file, key, message, code)),
+    ),
+    ...findNameClashes(names).map(({ name, message }) => mistakeRow(home.etc, name, message)),
+    ...findSlotClashes(slots.outlines.map(placeOf)).map(({ key, slots: [, slot], message, code }) =>
+      mistakeRow(slot.file, key, message, code),
+    ),
+    ...findGpuClashes(lanes.lanes, slots.outlines).map(({ file, key, message }) => mistakeRow(file, key, message)),
+  ]
+  const parts = [profiles, slots, lanes]
+  const single = [settings, models, stacks]
+  return {
+    home: home.label,
+    files: [
+      ...single.filter(({ isThere }) => isThere).map(({ file }) => file),
+      ...parts.flatMap(({ files }) => files),
+    ].toSorted(),
+    mistakes: [...single, ...parts].flatMap(({ mistakes }) => mistakes).concat(between),
+    warnings: [
+      ...parts.flatMap(({ warnings }) => warnings),
+      ...(await findMissingModelFiles(models.file, models.data ?? {})),
+      ...(stacks.isThere
+        ? [mistakeRow(stacks.file, '', 'this version has no stacks yet: the file is checked and not used')]
+        : []),
+    ],
+  }
+}
+
+async function findSlotMistakes(home: Home): Promise<Findings & { readonly outlines: readonly SlotOutline[] }> {
+  const listed = await listFolder(slotsFolder(home), 'slot')
+  const looked = await Promise.all(
+    listed.names.map(async (name) => {
+      const { file, data, mistakes } = await readHomeData(slotFilePath(home, name))
+      const inspection = data === undefined ? undefined : inspectSlot(data, name)
+      const findings = inspection === undefined || inspection.ok ? [] : inspection.findings
+      return {
+        outline: outlineOf(name, file, data ?? {}),
+        mistakes: [
+          ...mistakes,
+          ...findings.map(({ key, message, kind }) => mistakeRow(file, key, message, codeOf(kind, 'disk'))),
+        ],
+        warnings: retiredKeysOf(data ?? {}).map(({ key, message }) =>
+          mistakeRow(file, key, message, 'slot.lru_flag_retired'),
+        ),
+      }
+    }),
+  )
+  return {
+    files: looked.map(({ outline }) => outline.file),
+    mistakes: [...listed.mistakes, ...looked.flatMap(({ mistakes }) => mistakes)],
+    warnings: looked.flatMap(({ warnings }) => warnings),
+    outlines: looked.map(({ outline }) => outline),
+  }
+}
+
+async function findLaneMistakes(home: Home): Promise<Findings & { readonly lanes: readonly LaneGpus[] }> {
+  const listed = await listFolder(lanesFolder(home), 'lane')
+  const looked = await Promise.all(
+    listed.names.map(async (name) => {
+      const { file, data, value, mistakes } = await readHomeFile(laneFilePath(home, name), laneFileSchema)
+      const said = value?.name ?? name
+      const misnamed = said === name ? [] : [mistakeRow(file, 'name', `expected "${name}", the name of the file`)]
+      const gpus = data?.['gpus']
+      return {
+        lane: { name, file, gpus: Array.isArray(gpus) ? gpus.filter((gpu) => typeof gpu === 'number') : [] },
+        mistakes: [...mistakes, ...misnamed],
+      }
+    }),
+  )
+  return {
+    files: looked.map(({ lane }) => lane.file),
+    mistakes: [...listed.mistakes, ...looked.flatMap(({ mistakes }) => mistakes)],
+    warnings: looked.map(({ lane }) =>
+      mistakeRow(lane.file, '', 'this version has no lanes yet: the file is checked and not used'),
+    ),
+    lanes: looked.map(({ lane }) => lane),
+  }
+}
+
+async function listFolder(folder: string, kind: 'slot' | 'lane') {
+  try {
+    const { names, unfit } = await listNamedFiles(folder)
+    const mistakes = unfit.map((file) =>
+      mistakeRow(
+        join(folder, file),
+        '',
+        `${basename(file)} is the name of no ${kind}: expected NAME.toml, NAME being ${NAME_RULE}; rename the file`,
+      ),
+    )
+    return { names, mistakes }
+  } catch (cause) {
+    const message = cause instanceof Hal0Error ? cause.message : messageOf(cause)
+    return { names: [], mistakes: [mistakeRow(folder, '', message)] }
+  }
+}
+
+/** A file may be on a disk that is not plugged in: worth knowing, no mistake. */
+async function findMissingModelFiles(file: string, data: Table): Promise<readonly ConfigMistakeRow[]> {
+  const rows = Object.entries(isTable(data['models']) ? data['models'] : {})
+  const named = rows.flatMap(([id, row]) =>
+    isTable(row)
+      ? ['path', 'files', 'mmproj', 'drafter', 'chat_template'].flatMap((key) =>
+          [row[key]].flat().map((path) => ({ key: `models.${id}.${key}`, path })),
+        )
+      : [],
+  )
+  const checked = await Promise.all(
+    named.map(async ({ key, path }) => {
+      if (typeof path !== 'string' || !path.startsWith('/')) return []
+      const isThere = await access(path).then(
+        () => true,
+        () => false,
+      )
+      return isThere ? [] : [mistakeRow(file, key, `there is no readable ${path} now`, 'slot.model_missing')]
+    }),
+  )
+  return checked.flat()
+}

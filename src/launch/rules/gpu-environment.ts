@@ -1,0 +1,39 @@
+import type { Device } from '../../contract/slot-row.ts'
+
+/** Which GPU a process may see. */
+export interface GpuPin {
+  readonly device: Device
+  /** As the vendor's tools count; undefined = every GPU. */
+  readonly gpuIndex: number | undefined
+  /** Containers get their GPU by name and are not told here. */
+  readonly runtime: 'process'
+}
+
+/** The variables that `gpuEnvironment` may set. */
+export const GPU_VARIABLES: readonly string[] = [
+  'ROCR_VISIBLE_DEVICES',
+  'HIP_VISIBLE_DEVICES',
+  'GGML_VK_VISIBLE_DEVICES',
+  'CUDA_DEVICE_ORDER',
+  'CUDA_VISIBLE_DEVICES',
+]
+
+/**
+ * Which variables show a process only its GPU? Empty when it is not pinned, or its device has no GPU. ROCm counts twice: what HIP
+ * sees are the devices that ROCr left, so there the only one is 0. Source: SPEC 8.
+ */
+export function gpuEnvironment({ device, gpuIndex }: GpuPin): Readonly<Record<string, string>> {
+  if (gpuIndex === undefined) return {}
+  const index = String(gpuIndex)
+  switch (device) {
+    case 'gpu-rocm':
+      return { ROCR_VISIBLE_DEVICES: index, HIP_VISIBLE_DEVICES: '0' }
+    case 'gpu-vulkan':
+      return { GGML_VK_VISIBLE_DEVICES: index }
+    case 'gpu-cuda':
+      return { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: index }
+    case 'cpu':
+    case 'npu':
+      return {}
+  }
+}

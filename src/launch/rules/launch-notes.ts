@@ -1,0 +1,78 @@
+import type { LaunchChoices } from './derived-layers.ts'
+import { gpuEnvironment } from './gpu-environment.ts'
+import type { LaunchRequest } from './launch-request.ts'
+import type { LayeredFlag } from './merge-flags.ts'
+
+/** Flags that stretch the window of a model beyond its native one. */
+const STRETCHING =
+  /^--(rope-(scaling|scale|freq-base|freq-scale)|yarn-orig-ctx|override-kv|grp-attn-n|hf-overrides|json-model-override-args)$/
+
+/**
+ * What about this launch is worth knowing and no error? One sentence each, without a full stop. `flags`: those of the command.
+ * Source: SPEC 9, contract/resolved.ts `notes`.
+ */
+export function launchNotes(
+  request: LaunchRequest,
+  choices: LaunchChoices,
+  flags: readonly LayeredFlag[],
+): readonly string[] {
+  return [
+    ...windowNotes(request, choices, flags),
+    ...visionNotes(request, choices),
+    ...speculationNotes(request, choices),
+    ...reasoningNotes(request),
+    ...gpuNotes(request),
+  ]
+}
+
+function windowNotes(
+  { model }: LaunchRequest,
+  { ctx }: LaunchChoices,
+  flags: readonly LayeredFlag[],
+): readonly string[] {
+  const native = model?.nativeCtxTokens ?? null
+  if (native === null || ctx.ctxTokens <= native) return []
+  if (flags.some(({ canonical }) => STRETCHING.test(canonical))) return []
+  return [
+    `the window of ${ctx.ctxTokens} tokens is larger than the model's own of ${native}: answers may degrade beyond it`,
+  ]
+}
+
+function visionNotes({ model, engine, profile, tune }: LaunchRequest, { isPooled }: LaunchChoices): readonly string[] {
+  const isWanted = (tune.vision ?? profile.vision ?? 'auto') === 'auto'
+  const hasProjector = model !== undefined && model.mmproj !== null
+  if (isPooled || !isWanted || !hasProjector || engine.abilities.mmproj) return []
+  return [`the model has a projector for images, which runner ${engine.key} cannot use`]
+}
+
+function speculationNotes({ model, engine }: LaunchRequest, choices: LaunchChoices): readonly string[] {
+  const { speculation, isPooled } = choices
+  const hasDrafter = model !== undefined && model.drafter !== null
+  if (isPooled) return []
+  if (hasDrafter && !engine.abilities.drafter) return [`the model has a drafter, which runner ${engine.key} cannot use`]
+  if (speculation.mode === 'drafter' && !hasDrafter && engine.dialect === 'llama-server') {
+    return [`${speculation.detail}, but the model has no drafter`]
+  }
+  return []
+}
+
+function reasoningNotes({ engine, profile, tune }: LaunchRequest): readonly string[] {
+  if (engine.dialect === 'llama-server') return []
+  const keys = [
+    ...((tune.reasoning_effort ?? profile.reasoningEffort) === undefined ? [] : ['reasoning_effort']),
+    ...((tune.reasoning_budget ?? profile.reasoningBudget) === undefined ? [] : ['reasoning_budget']),
+  ]
+  return keys.map((key) => `runner ${engine.key} has no flag for ${key}: it is left out`)
+}
+
+function gpuNotes({ device, gpuIndex, env }: LaunchRequest): readonly string[] {
+  if (gpuIndex === undefined) return []
+  const derived = Object.entries(gpuEnvironment({ device, gpuIndex, runtime: 'process' }))
+  if (derived.length === 0) return [`gpu_index ${gpuIndex} has no meaning on device ${device}`]
+  return derived.flatMap(([name, value]) => {
+    const own = env[name]
+    return own === undefined || own === value
+      ? []
+      : [`[server] env sets ${name}=${own}, which wins over gpu_index ${gpuIndex}`]
+  })
+}

@@ -1,0 +1,32 @@
+import { findProgram, isProgram } from '../files/find-program.ts'
+import { Hal0Error } from '../kernel/errors.ts'
+
+/** Where the program of a runner is looked for. */
+export interface EngineSearch {
+  /** Runner key. */
+  readonly key: string
+  /** Absolute path or program name from `[runners.<key>]`; undefined = `program` on PATH. */
+  readonly binary: string | undefined
+  readonly program: string
+  /** What to do when it is nowhere, one clause. */
+  readonly advice: string
+  /** Where PATH is read from, at every lookup. */
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** The absolute path of the program, as it lies there now. Errors: `slot.spawn_failed` naming what was looked for, and where. */
+export async function findEngine(search: EngineSearch): Promise<string> {
+  const wanted = search.binary ?? search.program
+  const where = `[runners.${search.key}]`
+  const refuse = (problem: string): never => {
+    throw Hal0Error.of('slot.spawn_failed', `runner "${search.key}" cannot start: ${problem}`, {
+      details: { binary: wanted },
+    })
+  }
+  if (wanted.includes('/')) {
+    if (await isProgram(wanted)) return wanted
+    return refuse(`${where} names ${wanted}, which is missing or not an executable file`)
+  }
+  const found = await findProgram(wanted, search.env['PATH'])
+  return found ?? refuse(`no program "${wanted}" on PATH; ${search.advice}`)
+}

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { MIB } from '../kernel/units.ts'
+
+/** A program that prints more is not answering the question. */
+const MAX_OUTPUT_BYTES = MIB
+
+/** A short run of a program. */
+export interface BoundedRun {
+  readonly program: string
+  readonly args: readonly string[]
+  /** All of its environment. */
+  readonly env: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+}
+
+/** What a program printed; `code` null = a signal ended it. */
+export interface RunOutput {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/**
+ * Runs a program that should print something and end, in its own process group, without a shell and without stdin. undefined =
+ * it could not be started, printed more than 1 MiB, or was not done in time; its group is killed then. Never rejects.
+ */
+export function runBounded({ program, args, env, timeoutMs }: BoundedRun): Promise<RunOutput | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { env: { ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    const parts: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
+    let bytes = 0
+    const finish = (output: RunOutput | undefined): void => {
+      clearTimeout(timer)
+      child.stdout.destroy()
+      child.stderr.destroy()
+      resolve(output)
+    }
+    const giveUp = (): void => {
+      killGroup(child.pid)
+      finish(undefined)
+    }
+    const timer = setTimeout(giveUp, timeoutMs)
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].on('data', (part: Buffer) => {
+        bytes += part.length
+        if (bytes > MAX_OUTPUT_BYTES) giveUp()
+        else parts[name].push(part)
+      })
+    }
+    child.once('error', () => finish(undefined))
+    // 'close', not 'exit': all that was written has arrived by then. A grandchild that keeps the pipes open meets the deadline.
+    child.once('close', (code) => {
+      const text = (name: 'stdout' | 'stderr'): string => Buffer.concat(parts[name]).toString('utf8')
+      finish({ code, stdout: text('stdout'), stderr: text('stderr') })
+    })
+  })
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself in the meantime.
+  }
+}

@@ -1,0 +1,35 @@
+/** Every runner key that hal0 gives a meaning; all other keys are templates of the user. Source: SPEC 10. */
+export const RUNNER_KEYS = [
+  'embedded',
+  'cpu',
+  'standard',
+  'cuda',
+  'vllm',
+  'sglang',
+  'flm',
+  'kokoro',
+  'qwen3tts',
+  'moonshine',
+  'vibevoice',
+  'comfyui',
+  'custom',
+] as const
+export type RunnerKey = (typeof RUNNER_KEYS)[number]
+
+/** Runners that serve a model of their own: no model has to be bound. The only list of them. Source: SPEC 10. */
+export const SELF_MANAGED_RUNNERS = [
+  'kokoro',
+  'qwen3tts',
+  'moonshine',
+  'vibevoice',
+] as const satisfies readonly RunnerKey[]
+
+/** Does hal0 give this key a meaning? `custom` is one of them: its meaning is its template. */
+export function isRunnerKey(key: string): key is RunnerKey {
+  return RUNNER_KEYS.some((known) => known === key)
+}
+
+/** Does this runner bring its own model? */
+export function isSelfManagedRunner(key: string): boolean {
+  return SELF_MANAGED_RUNNERS.some((known) => known === key)
+}

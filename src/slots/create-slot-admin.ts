@@ -1,0 +1,201 @@
+import { rename } from 'node:fs/promises'
+import { checkSlotRefs } from '../config/check-slot-refs.ts'
+import { findModelRow } from '../config/models-file.ts'
+import { isPinned } from '../config/rules/is-pinned.ts'
+import { isSeedSlot } from '../config/rules/seed-slot-table.ts'
+import { readSlotFile, removeSlotFile, slotFilePath } from '../config/slot-file.ts'
+import { guardSlotPatch, guardSlotWrite } from '../config/slot-gate.ts'
+import { withWriteLock } from '../config/write-lock.ts'
+import { readSlotData, renameSlotFile, writeSlotFile } from '../config/write-slot.ts'
+import { NAME_PATTERN, NAME_RULE } from '../contract/names.ts'
+import type { SlotChange, SlotPayload } from '../contract/slot-config.ts'
+import type { SlotRow } from '../contract/slot-row.ts'
+import { type Home, slotLogPath } from '../files/home.ts'
+import { Hal0Error } from '../kernel/errors.ts'
+import { examineSlot } from './examine-slot.ts'
+import type { PortPool } from './port-pool.ts'
+import { bindingOf, preferredProfile } from './read-binding.ts'
+import type { LaunchSources } from './resolve-launch.ts'
+import { resolveView } from './resolve-view.ts'
+import { selectChangedKeys } from './rules/changed-keys.ts'
+import type { SlotAdmin } from './slot-admin.ts'
+import { noSlotError } from './slot-failures.ts'
+import type { SlotManager } from './slot-manager.ts'
+
+export interface SlotAdminDeps extends LaunchSources {
+  readonly home: Home
+  readonly slots: SlotManager
+  readonly ports: PortPool
+  /** Seeds are the config room's: what is written for them, and what stays away for good. */
+  readonly seeds: {
+    readonly reseed: SlotAdmin['reseed']
+    addTombstone(name: string): Promise<void>
+  }
+}
+
+/** What a person may set as a default of a slot's requests. Source: SPEC 16 `PATCH /{n}/defaults`. */
+const DEFAULTS: ReadonlySet<string> = new Set([
+  'model',
+  'default',
+  'image',
+  'default_voice',
+  'default_speed',
+  'default_response_format',
+])
+
+/** The slots as people manage them; see the port for errors. */
+export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
+  const { home, slots } = deps
+  const refs = { home, knownRunners: () => deps.runners.all().map((runner) => runner.key) }
+  const contextOf = (name: string) => ({ file: slotFilePath(home, name), name, source: 'api' as const })
+
+  async function rowOf(name: string): Promise<SlotRow> {
+    await slots.sync()
+    const row = slots.row(name)
+    if (row === undefined)
+      throw noSlotError(
+        name,
+        slots.rows().map((other) => other.name),
+      )
+    return row
+  }
+
+  /** Reads, guards, checks, writes; nobody else writes meanwhile. */
+  async function change(name: string, patch: SlotPayload, check: () => void = () => {}): Promise<SlotChange> {
+    const [before, after] = await withWriteLock(home, async () => {
+      const current = await readSlotData(home, name)
+      const guarded = guardSlotPatch(current, patch, contextOf(name))
+      check()
+      await checkSlotRefs(refs, guarded, new Set(Object.keys(patch)))
+      await writeSlotFile(home, guarded)
+      return [current, guarded.payload]
+    })
+    const row = await rowOf(name)
+    return {
+      name,
+      config: { ...after },
+      changed: [...selectChangedKeys(before, after)],
+      restart_needed: [...row.restart_needed],
+    }
+  }
+
+  return {
+    create: async (payload) => {
+      const name = requireName(payload['name'])
+      await withWriteLock(home, async () => {
+        if ((await readSlotFile(home, name).catch(() => 'unreadable')) !== undefined) {
+          throw Hal0Error.of('slot.exists', `there is a slot ${name} already (${slotFilePath(home, name)})`, {
+            param: 'name',
+            details: { slot: name, remedy: `Choose another name, or change it: \`hal0 slot edit ${name}\`.` },
+          })
+        }
+        // Always written: what a file does not say means something else. Source: SPEC 3.
+        const guarded = guardSlotWrite({ autoload: false, ...payload }, contextOf(name))
+        await checkSlotRefs(refs, guarded, new Set(Object.keys(guarded.payload)))
+        await writeSlotFile(home, guarded)
+      })
+      return rowOf(name)
+    },
+    config: async (name) => ({ name, config: { ...(await readSlotData(home, name)) } }),
+    updateConfig: (name, patch) => change(name, patch),
+    updateDefaults: (name, patch) => change(name, patch, () => requireDefaults(name, patch)),
+    remove: async (name, { force, drainMs }) => {
+      await requireUnpinned(home, slots, name, force)
+      await slots.retire(name, 'deleted', { drainMs })
+      try {
+        await withWriteLock(home, async () => {
+          if (isSeedSlot(name)) await deps.seeds.addTombstone(name)
+          await removeSlotFile(home, name)
+        })
+        await slots.forget(name)
+      } finally {
+        // Where the file could not be removed the slot is there again.
+        await slots.sync()
+      }
+    },
+    rename: async (name, to) => {
+      const target = requireName(to)
+      if (isSeedSlot(name)) {
+        throw Hal0Error.of('slot.pinned', `slot ${name} is a seed slot, whose name is its own`, {
+          details: { slot: name, remedy: `Make another: \`hal0 slot create ${target} --model ID\`.` },
+        })
+      }
+      try {
+        await withWriteLock(home, async () => {
+          const guarded = guardSlotWrite({ ...(await readSlotData(home, name)), name: target }, contextOf(target))
+          await checkSlotRefs({ ...refs, replaces: name }, guarded, new Set(['name', 'aliases']))
+          await slots.retireIfDown(name, 'renamed')
+          await renameSlotFile(home, name, target, 'api')
+        })
+        await slots.forget(name)
+        // Best effort: the slot is renamed whether or not its old log follows.
+        await rename(slotLogPath(home, name), slotLogPath(home, target)).catch(() => undefined)
+      } finally {
+        await slots.sync()
+      }
+      return rowOf(target)
+    },
+    swap: async (name, { modelId, persist, drainMs }) => {
+      if (slots.row(name) === undefined)
+        throw noSlotError(
+          name,
+          slots.rows().map((row) => row.name),
+        )
+      await findModelRow(home, modelId)
+      const override = { modelId }
+      // Before anything is written or stopped: would it start?
+      const { problem } = await examineSlot(deps, name, override, undefined)
+      if (problem !== undefined) throw problem
+      if (!persist) return slots.swap(name, override, { drainMs })
+      const config = await readSlotFile(home, name)
+      const profile = config === undefined ? undefined : await preferredProfile(home, modelId, config)
+      await change(name, { model: { default: modelId }, ...(profile === undefined ? {} : { profile }) })
+      return slots.swap(name, undefined, { drainMs })
+    },
+    resolved: (name) => resolveView(deps, slots, name),
+    reseed: async (names) => {
+      const result = await deps.seeds.reseed(names)
+      await slots.sync()
+      return result
+    },
+  }
+}
+
+function requireName(value: unknown): string {
+  if (typeof value === 'string' && NAME_PATTERN.test(value)) return value
+  const message = `expected ${NAME_RULE}`
+  throw Hal0Error.of('validation.invalid', `name: ${message}`, {
+    param: 'name',
+    details: { mistakes: [{ key: 'name', message }] },
+  })
+}
+
+function requireDefaults(name: string, patch: SlotPayload): void {
+  const others = Object.keys(patch).filter((key) => !DEFAULTS.has(key))
+  if (others.length === 0) return
+  const message = `slot ${name}: ${others.join(', ')} is no default of requests; those are ${[...DEFAULTS].join(', ')}`
+  throw Hal0Error.of('validation.invalid', message, {
+    param: others[0] ?? '',
+    details: {
+      mistakes: others.map((key) => ({ key, message: 'not a default of requests' })),
+      remedy: `Set it with \`hal0 slot edit ${name}\` (PUT /api/slots/${name}/config).`,
+    },
+  })
+}
+
+async function requireUnpinned(home: Home, slots: SlotManager, name: string, force: boolean): Promise<void> {
+  const row = slots.row(name)
+  if (row === undefined)
+    throw noSlotError(
+      name,
+      slots.rows().map((other) => other.name),
+    )
+  if (force) return
+  // A file that cannot be read any more says nothing about pins; then the row does.
+  const config = await readSlotFile(home, name).catch(() => undefined)
+  const isHeld = config === undefined ? row.pinned : isPinned(bindingOf(config).config)
+  const why = isSeedSlot(name) ? 'is a seed slot' : isHeld ? 'is pinned' : undefined
+  if (why === undefined) return
+  const remedy = `Delete it all the same with \`hal0 slot delete ${name} --force\`.`
+  throw Hal0Error.of('slot.pinned', `slot ${name} ${why}`, { details: { slot: name, remedy } })
+}

@@ -1,0 +1,171 @@
+import type { SlotRow } from '../contract/slot-row.ts'
+import type { Hal0Error } from '../kernel/errors.ts'
+import type { ThinkingChoice } from '../launch/rules/launch-request.ts'
+import type { WishOf } from './actor-messages.ts'
+import type { Deferred } from './deferred.ts'
+import type { ActorDeps } from './life-ports.ts'
+import { bindingOf, type Override, type SlotBinding } from './read-binding.ts'
+import { selectChangedKeys } from './rules/changed-keys.ts'
+import type { StartedEngine } from './started-engine.ts'
+import type { StateBoard } from './state-board.ts'
+
+/** What the view knows of its slot. */
+export interface FilesPort {
+  /** The engine that is up. */
+  running(): StartedEngine | undefined
+  /** No process, and none is coming. */
+  isDown(): boolean
+  post(message: WishOf<'examined'>): void
+}
+
+/**
+ * What a slot's files say, beside what runs: the keys that apply at once, and those that wait for a restart. Belongs to the slot's actor;
+ * looking happens outside of it, one look at a time. Source: SPEC 2 "An edit never stops a process", 9 "Drift".
+ */
+export class FilesView {
+  #thinking: ThinkingChoice | undefined
+  #restartNeeded: readonly string[] = []
+  #drift: readonly string[] = []
+  #problem: Hal0Error | undefined
+  #isLooking = false
+  #waiting: Deferred<SlotRow>[] = []
+  #lookAgain = false
+  #bound: SlotBinding | undefined
+  /** The model that a swap or a request put in the place of the file's; until the slot is unloaded. Set by the actor. */
+  override: Override | undefined
+  readonly #name: string
+  readonly #board: StateBoard
+  readonly #deps: ActorDeps
+  readonly #port: FilesPort
+
+  constructor(
+    slot: { readonly name: string; readonly bound: SlotBinding | undefined; readonly board: StateBoard },
+    deps: ActorDeps,
+    port: FilesPort,
+  ) {
+    this.#name = slot.name
+    this.#bound = slot.bound
+    this.#board = slot.board
+    this.#deps = deps
+    this.#port = port
+  }
+
+  /** What is bound, as last read: at start, at each load and each time the files change; undefined = it cannot be read. */
+  get bound(): SlotBinding | undefined {
+    return this.#bound
+  }
+
+  get thinking(): ThinkingChoice | undefined {
+    return this.#thinking
+  }
+
+  get restartNeeded(): readonly string[] {
+    return this.#restartNeeded
+  }
+
+  get drift(): readonly string[] {
+    return this.#drift
+  }
+
+  /** Why a start now would fail, as far as the files say. */
+  get problem(): Hal0Error | undefined {
+    return this.#problem
+  }
+
+  /** A start has read the slot's own file. */
+  configured(bound: SlotBinding): void {
+    this.#bound = bound
+    this.#board.refresh({ model_id: bound.modelId || null })
+  }
+
+  /** A start has read the files: what it launches is what they say. */
+  planned(thinking: ThinkingChoice): void {
+    this.#thinking = thinking
+    this.#restartNeeded = []
+    this.#drift = []
+    this.#problem = undefined
+  }
+
+  /** Nothing runs that could differ from the files, and the row names what is bound. */
+  down(): void {
+    this.#restartNeeded = []
+    this.#drift = []
+    this.#showBound()
+  }
+
+  /** The file's own model counts again. */
+  dropOverride(): void {
+    this.override = undefined
+    if (this.#bound !== undefined) this.#bound = bindingOf(this.#bound.config)
+  }
+
+  /** Reads the files; the finding comes back as a message. What is asked for meanwhile is answered by the next look, which reads later. */
+  look(answer?: Deferred<SlotRow>): void {
+    if (answer !== undefined) this.#waiting.push(answer)
+    this.#lookAgain = true
+    if (this.#isLooking) return
+    this.#isLooking = true
+    this.#lookAgain = false
+    const answers = this.#waiting
+    this.#waiting = []
+    const running = this.#port.running()
+    void this.#deps.effects.examine(this.#name, this.override, running).then((found) => {
+      this.#port.post({ type: 'examined', found, attemptId: running?.attemptId, answers })
+    })
+  }
+
+  /** What a look has found; what it says of an engine that is gone meanwhile does not count. */
+  take({ found, attemptId }: WishOf<'examined'>): void {
+    this.#isLooking = false
+    if (this.#lookAgain) this.look()
+    const before = this.#bound?.config
+    const running = this.#port.running()
+    if (found.bound !== undefined) this.#bound = found.bound
+    // Of a slot that runs, the row names the model that runs.
+    if (this.#port.isDown()) this.#showBound()
+    this.#tellProblem(found.problem)
+    if (found.problem !== undefined) return
+    this.#thinking = found.thinking
+    const isOfThisEngine = running !== undefined && running.attemptId === attemptId
+    const restartNeeded = isOfThisEngine ? found.restartNeeded : []
+    this.#drift = isOfThisEngine ? found.drift : []
+    this.#tellChange(restartNeeded, selectChangedKeys(before, found.bound?.config))
+    this.#restartNeeded = restartNeeded
+  }
+
+  #showBound(): void {
+    const modelId = this.#bound?.modelId || null
+    if (this.#bound !== undefined && modelId !== this.#board.record.model_id) this.#board.refresh({ model_id: modelId })
+  }
+
+  #tellProblem(problem: Hal0Error | undefined): void {
+    const isNews = problem !== undefined && problem.message !== this.#problem?.message
+    this.#problem = problem
+    if (!isNews) return
+    this.#deps.log.warn({ slot: this.#name, code: problem.code }, problem.message)
+    this.#deps.bus.publish({
+      type: 'slot.config_unusable',
+      severity: 'error',
+      source: `slot:${this.#name}`,
+      message: `a start of slot ${this.#name} would fail: ${problem.message}`,
+      data: { slot: this.#name, code: problem.code },
+    })
+  }
+
+  #tellChange(restartNeeded: readonly string[], changed: readonly string[]): void {
+    const isNews = restartNeeded.join() !== this.#restartNeeded.join()
+    if (changed.length === 0 && !isNews) return
+    const needs =
+      restartNeeded.length === 0 ? 'nothing waits for a restart' : `${restartNeeded.join(', ')} wait for a restart`
+    const what = changed.length === 0 ? 'what it is made of changed' : `${changed.join(', ')} changed`
+    const message = `slot ${this.#name}: ${what}; ${this.#port.running() !== undefined ? needs : 'counts from the next start'}`
+    this.#deps.log.info({ slot: this.#name, changed, restartNeeded }, message)
+    this.#deps.bus.publish({
+      type: 'slot.config_changed',
+      severity: 'info',
+      source: `slot:${this.#name}`,
+      message,
+      data: { slot: this.#name, changed, restart_needed: restartNeeded },
+    })
+  }
+}

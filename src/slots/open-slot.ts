@@ -1,0 +1,74 @@
+import { readSlotFile, slotFilePath } from '../config/slot-file.ts'
+import type { Home } from '../files/home.ts'
+import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
+import { isoTime } from '../kernel/units.ts'
+import { SlotActor } from './actor.ts'
+import type { ActorDeps } from './life-ports.ts'
+import type { PortPool } from './port-pool.ts'
+import { bindingOf, type SlotBinding } from './read-binding.ts'
+import { failureOf } from './slot-failures.ts'
+import { StateBoard } from './state-board.ts'
+import { createRecordWriter, type RecordWriter, readStateRecord } from './state-record.ts'
+
+export interface OpenSlotDeps extends ActorDeps {
+  readonly home: Home
+  readonly ports: Pick<PortPool, 'prefer' | 'forget'>
+}
+
+export interface OpenSlot {
+  readonly actor: SlotActor
+  readonly writer: RecordWriter
+  /** What its file says; weighs more than any port that was merely recorded. */
+  readonly configuredPort: number | undefined
+}
+
+/**
+ * One actor on the slot's file and record. Engines of an earlier daemon are gone by now, so whatever the record says was live is offline;
+ * a file that cannot be used is a failure before any load. Source: SPEC 4 "Adoption".
+ */
+export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSlot> {
+  const { home, log, clock, ports } = deps
+  const writer = createRecordWriter(home, name, deps)
+  const before = await readStateRecord(home, name, log)
+  let bound: SlotBinding | undefined
+  let problem: Hal0Error | undefined
+  try {
+    const config = await readSlotFile(home, name)
+    bound = config === undefined ? undefined : bindingOf(config)
+    if (config?.lru !== undefined) tellRetired(name, deps)
+  } catch (cause) {
+    problem = toHal0Error(cause)
+    log.error({ slot: name, code: problem.code }, problem.message)
+  }
+  // A file that cannot be used is a failure before any load; else what the last daemon saw still holds.
+  const recorded = before?.state === 'error' ? before.extra.failure : undefined
+  const failure = problem === undefined ? recorded : failureOf(problem, clock.nowMs())
+  const board = new StateBoard(
+    {
+      name,
+      state: failure === undefined ? 'offline' : 'error',
+      model_id: bound?.modelId || null,
+      port: before?.port ?? bound?.config.port ?? null,
+      updated_at: isoTime(clock.nowMs()),
+      message: failure?.message ?? '',
+      extra: failure === undefined ? {} : { failure },
+    },
+    { clock, bus: deps.bus, writer },
+  )
+  board.refresh({})
+  if (before?.port !== undefined && before.port !== null) ports.prefer(name, before.port)
+  return { actor: new SlotActor(name, bound, board, deps), writer, configuredPort: bound?.config.port }
+}
+
+/** Once per slot and daemon. Source: SPEC 3 `slot.lru_flag_retired`. */
+function tellRetired(name: string, { home, log, bus }: OpenSlotDeps): void {
+  const message = `slot ${name}: \`lru\` has no effect any more; remove it from ${slotFilePath(home, name)} and use priority and pinned`
+  log.warn({ slot: name }, message)
+  bus.publish({
+    type: 'slot.lru_flag_retired',
+    severity: 'warning',
+    source: `slot:${name}`,
+    message,
+    data: { slot: name },
+  })
+}

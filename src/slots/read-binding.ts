@@ -1,0 +1,57 @@
+import { findModelRow } from '../config/models-file.ts'
+import { defaultProfileOf, readProfiles } from '../config/profiles-file.ts'
+import { fitsSlot } from '../config/rules/fits-slot.ts'
+import { readSlotFile, type SlotConfig, slotFilePath } from '../config/slot-file.ts'
+import type { Home } from '../files/home.ts'
+import { Hal0Error } from '../kernel/errors.ts'
+
+/** A model that a swap put into the slot without writing it; it holds until the slot is unloaded. */
+export interface Override {
+  readonly modelId: string
+}
+
+/** What a slot's file says, with an override in its place. */
+export interface SlotBinding {
+  readonly config: SlotConfig
+  /** '' = none bound. */
+  readonly modelId: string
+  readonly profile: string
+  readonly profileSource: 'slot' | 'model' | 'default'
+}
+
+/**
+ * What is bound to the slot now? The file as it is on disk; `override` replaces the model, and brings the model's preferred profile if
+ * that fits. Source: SPEC 3, 4 "swap". Errors: `slot.not_found`, and those of `readSlotFile`.
+ */
+export async function readBinding(home: Home, slot: string, override: Override | undefined): Promise<SlotBinding> {
+  const config = await readSlotFile(home, slot)
+  if (config === undefined) {
+    throw Hal0Error.of('slot.not_found', `slot ${slot} has no file any more (${slotFilePath(home, slot)})`)
+  }
+  const own = bindingOf(config)
+  if (override === undefined || override.modelId === config.model.default) return own
+  const preferred = await preferredProfile(home, override.modelId, config)
+  return {
+    ...own,
+    modelId: override.modelId,
+    ...(preferred === undefined ? {} : { profile: preferred, profileSource: 'model' }),
+  }
+}
+
+/** What the file alone says. */
+export function bindingOf(config: SlotConfig): SlotBinding {
+  return {
+    config,
+    modelId: config.model.default,
+    profile: config.profile ?? defaultProfileOf(config.type),
+    profileSource: config.profile === undefined ? 'default' : 'slot',
+  }
+}
+
+/** The profile that a model would like, when there is one and the slot can run it. Errors: `config.invalid`. */
+export async function preferredProfile(home: Home, modelId: string, config: SlotConfig): Promise<string | undefined> {
+  const name = (await findModelRow(home, modelId)).preferred_profile
+  if (name === undefined) return undefined
+  const profile = (await readProfiles(home)).get(name)
+  return profile !== undefined && fitsSlot(profile, config) ? name : undefined
+}

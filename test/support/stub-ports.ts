@@ -1,0 +1,270 @@
+import type { ManagementPorts } from '../../src/api/api-context.ts'
+import type { ConfigReport } from '../../src/contract/config-report.ts'
+import type { FoundModel, ModelRow } from '../../src/contract/model.ts'
+import type { ProfileEnvelope, ProfileRow } from '../../src/contract/profile.ts'
+import type { PullJob } from '../../src/contract/pull.ts'
+import type { ResolvedLaunch } from '../../src/contract/resolved.ts'
+import type { RunnerRow } from '../../src/contract/runner.ts'
+import type { SlotRow } from '../../src/contract/slot-row.ts'
+import { Hal0Error } from '../../src/kernel/errors.ts'
+
+/** Ports that write down what they are asked, and answer with fixed rows (nobody knows `nope`) or with the error that the test sets. */
+export interface StubPorts extends ManagementPorts {
+  /** `admin.create {"name": …}`, in order. */
+  readonly asked: string[]
+  /** From now on every call fails with it. */
+  failWith(error: Hal0Error | undefined): void
+  /** The next jobs of `pulls.follow`; the last one stands for `show` too. */
+  setJobs(jobs: readonly PullJob[]): void
+  /** Ends `pulls.follow` after its jobs; else it stays open until its reader leaves. */
+  endFollow(): void
+}
+
+export const PROFILE: ProfileRow = {
+  name: 'long',
+  seed: false,
+  flags: ['--temp', '0.2', 'two words'],
+  ctx_size: 65_536,
+  enable_thinking: null,
+  reasoning_effort: null,
+  reasoning_budget: null,
+  vision: null,
+  speculation: 'off',
+  runner: null,
+  intent: 'Long texts',
+  cloned_from: 'chat',
+  used_by: ['agent'],
+}
+
+export const MODEL: ModelRow = {
+  id: 'org/name.q8',
+  path: '/models/name.gguf',
+  files: ['/models/name.gguf'],
+  size_bytes: 4_700_000_000,
+  quant: 'Q8_0',
+  architecture: 'llama',
+  parameters: null,
+  native_ctx: 8192,
+  chat_template: null,
+  mmproj: null,
+  drafter: null,
+  mtp: null,
+  jinja: null,
+  tags: [],
+  capabilities: [],
+  license: null,
+  hf_repo: null,
+  hf_filename: null,
+  sha256: null,
+  preferred_profile: null,
+  missing: [],
+  problem: null,
+  bound_by: ['agent'],
+}
+
+export const FOUND: FoundModel = {
+  suggested_id: 'name',
+  path: '/models/name.gguf',
+  files: ['/models/name.gguf'],
+  missing: [],
+  size_bytes: 1000,
+  mmproj: null,
+  drafter: null,
+  registered_as: null,
+  facts: {
+    kind: 'model',
+    name: 'Name',
+    architecture: 'llama',
+    native_ctx: 8192,
+    quant: 'Q8_0',
+    parameters: null,
+    has_chat_template: true,
+    mtp_layers: 0,
+    pooling: null,
+    split: null,
+    license: null,
+    size_bytes: 1000,
+    kv: {
+      layers: 2,
+      kv_heads: 2,
+      heads: 4,
+      embedding_length: 64,
+      key_length: null,
+      value_length: null,
+      kv_lora_rank: null,
+      rope_dimensions: null,
+      sliding_window: null,
+      sliding_window_pattern: null,
+      vocabulary: 100,
+      ssm: null,
+    },
+  },
+}
+
+export const ENVELOPE: ProfileEnvelope = {
+  kind: 'hal0.profiles',
+  schema_version: 1,
+  hal0_version: '1.2.3',
+  profiles: { long: { flags: ['--temp', '0.2'], ctx_size: 65_536 } },
+  sha256: 'a'.repeat(64),
+}
+
+export const JOB: PullJob = {
+  id: 'org/name.q8',
+  state: 'running',
+  repo: 'org/name',
+  files: ['name-Q8_0.gguf'],
+  total_bytes: 1_000_000,
+  done_bytes: 250_000,
+  bytes_per_second: 50_000,
+  resumes: 0,
+  started_at: '2026-01-01T00:00:00.000Z',
+  finished_at: null,
+  error: null,
+}
+
+export const RESOLVED: ResolvedLaunch = {
+  slot: 'agent',
+  model_id: 'hello',
+  profile: 'chat',
+  profile_source: 'default',
+  runner: 'cpu',
+  argv: ['/bin/llama-server', '--temp', '0.2', '--chat-template-kwargs', '{"a": "it\'s"}'],
+  flags: [
+    {
+      flag: '--temp',
+      values: ['0.2'],
+      layer: 'profile',
+      canonical: '--temp',
+      replaced: [{ flag: '--temperature', values: ['0.8'], layer: 'model' }],
+    },
+  ],
+  removed: [{ flag: '-ngl', values: ['9'], layer: 'profile', reason: 'denied', detail: 'the slot owns it' }],
+  env: { HOME: '/tmp' },
+  ctx_effective: 4096,
+  ctx_source: 'profile',
+  speculation: { mode: 'off', detail: '' },
+  thinking: { enabled: null, source: 'template', pinned_by: null },
+  notes: ['the window is beyond the model’s own'],
+  config_drift: [],
+  restart_needed: ['profile'],
+}
+
+const RUNNER: RunnerRow = {
+  key: 'cpu',
+  title: 'llama-server on the CPU',
+  dialect: 'llama-server',
+  types: ['llm'],
+  routes: ['chat'],
+  command: null,
+  version: null,
+  abilities: null,
+  has_keys: true,
+  problem: 'There is no llama-server on PATH.',
+}
+
+const REPORT: ConfigReport = { home: '/tmp/home', files: ['/tmp/home/etc/hal0/hal0.toml'], mistakes: [], warnings: [] }
+
+/** `row`: what the slots answer with. */
+export function stubPorts(row: (name: string) => SlotRow): StubPorts {
+  const asked: string[] = []
+  let failure: Hal0Error | undefined
+  let jobs: readonly PullJob[] = [JOB]
+  let ends = false
+
+  function ask<T>(call: string, answer: T, ...args: unknown[]): T {
+    asked.push([call, ...args.flatMap((arg) => JSON.stringify(arg) ?? [])].join(' '))
+    if (failure !== undefined) throw failure
+    if (args[0] === 'nope') {
+      const [kind] = call.split('.')
+      throw Hal0Error.of(kind === 'profiles' ? 'profile.not_found' : 'model.not_found', `there is no nope (${call})`)
+    }
+    return answer
+  }
+  /** A port's promise rejects; it does not throw. */
+  const later =
+    <Args extends unknown[], T>(call: string, answer: (...args: Args) => T) =>
+    async (...args: Args): Promise<T> =>
+      ask(call, answer(...args), ...args)
+
+  const change = (name: string) => ({ name, config: { name }, changed: ['profile'], restart_needed: ['profile'] })
+  const lastJob = () => jobs.at(-1) ?? JOB
+
+  return {
+    asked,
+    failWith: (error) => {
+      failure = error
+    },
+    setJobs: (next) => {
+      jobs = next
+    },
+    endFollow: () => {
+      ends = true
+    },
+    admin: {
+      create: later('admin.create', (payload) => row(String(payload['name']))),
+      config: later('admin.config', (name: string) => ({ name, config: { name, model: { default: 'hello' } } })),
+      updateConfig: later('admin.updateConfig', (name: string, _patch: unknown) => change(name)),
+      updateDefaults: later('admin.updateDefaults', (name: string, _patch: unknown) => change(name)),
+      remove: later('admin.remove', (_name: string, _options: unknown) => undefined),
+      rename: later('admin.rename', (_name: string, to: string) => row(to)),
+      swap: later('admin.swap', (name: string, request: { readonly modelId: string }) => ({
+        ...row(name),
+        model_id: request.modelId,
+      })),
+      resolved: later('admin.resolved', (slot: string) => ({ ...RESOLVED, slot })),
+      reseed: later('admin.reseed', (_names: readonly string[] | undefined) => ({
+        created: ['agent'],
+        kept: ['coder'],
+        skipped: [{ name: 'flm', reason: 'no NPU' }],
+      })),
+    },
+    profiles: {
+      list: later('profiles.list', () => [PROFILE]),
+      show: later('profiles.show', (name: string) => ({ ...PROFILE, name })),
+      create: later('profiles.create', (input: { readonly name: string }) => ({ ...PROFILE, name: input.name })),
+      update: later('profiles.update', (name: string, _patch: unknown) => ({ ...PROFILE, name })),
+      remove: later('profiles.remove', (_name: string) => undefined),
+      exportEnvelope: later('profiles.exportEnvelope', (_names: readonly string[] | undefined) => ENVELOPE),
+      importEnvelope: later('profiles.importEnvelope', (_input: unknown) => ({
+        created: ['long'],
+        overwritten: [],
+        skipped: [{ name: 'mine', reason: 'it is there' }],
+      })),
+    },
+    models: {
+      list: later('models.list', () => [MODEL]),
+      show: later('models.show', (id: string) => ({ ...MODEL, id })),
+      add: later('models.add', (input: { readonly id?: string | undefined }) => ({ ...MODEL, id: input.id ?? 'name' })),
+      update: later('models.update', (id: string, _patch: unknown) => ({ ...MODEL, id })),
+      remove: later('models.remove', (id: string, _options: unknown) => ({
+        id,
+        deleted_files: ['/models/name.gguf'],
+        freed_bytes: 1000,
+      })),
+      scan: later('models.scan', (_input: unknown) => ({
+        found: [FOUND],
+        registered: [],
+        skipped: [{ path: '/models/x.gguf', reason: 'damaged' }],
+        files_seen: 2,
+      })),
+      inspect: later('models.inspect', (path: string) => ({ ...FOUND, path })),
+    },
+    pulls: {
+      start: later('pulls.start', (id: string, _request: unknown) => ({ ...JOB, id })),
+      list: () => ask('pulls.list', [JOB]),
+      show: (id) => ask('pulls.show', { ...lastJob(), id }, id),
+      cancel: later('pulls.cancel', (id: string) => ({ ...JOB, id, state: 'cancelled' as const })),
+      async *follow(id, signal) {
+        for (const job of jobs) yield { ...job, id }
+        if (ends) return
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+        asked.push(`left ${id}`)
+      },
+      close: () => Promise.resolve(),
+    },
+    runners: later('runners', () => [RUNNER]),
+    validate: later('validate', () => REPORT),
+    settings: () => ask('settings', { server: { host: '127.0.0.1', port: 8080 } }),
+  }
+}
