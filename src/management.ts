@@ -42,7 +42,7 @@ export interface Registries {
   readonly models: Models
   readonly seeding: SeedDeps
   /** Absolute. */
-  storeFolder(): string
+  readonly storeFolder: () => string
 }
 
 /** Builds the registries. Touches nothing. */

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { selectNearestKey } from '../config/rules/nearest-key.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { selectNearest } from '../kernel/nearest-word.ts'
 import { knownFields } from './json-body.ts'
 
 /** A number in a query string, in plain decimal notation; `min ≤ n ≤ max`. */
@@ -67,7 +67,7 @@ export function validationError(where: string, error: z.ZodError, bodySchema?: u
 
 function unknownText(key: string, known: readonly string[] | undefined): string {
   if (known === undefined || known.length === 0) return 'there is no such parameter here'
-  const nearest = selectNearestKey(key, known)
+  const nearest = selectNearest(key, known)
   const hint = nearest === undefined ? '' : `did you mean ${nearest}? `
   return `there is no such field; ${hint}known are ${known.join(', ')}`
 }

@@ -1,6 +1,7 @@
 import { patch } from '@decimalturn/toml-patch'
 import { parse, stringify } from 'smol-toml'
-import { type DataChange, isSameData, isTable, planChanges } from './rules/same-data.ts'
+import { type DataChange, isSameData, planChanges } from './rules/same-data.ts'
+import { isTable } from './rules/table.ts'
 import { splitStatements, type TomlStatement } from './toml-statements.ts'
 
 type Data = Readonly<Record<string, unknown>>

@@ -3,8 +3,8 @@ import type { ConfigMistakeRow } from '../contract/config-report.ts'
 import type { ErrorCode } from '../kernel/error-registry.ts'
 import { readConfigText } from './config-text.ts'
 import type { ConfigMistake } from './mistake.ts'
-import type { Table } from './rules/merge-patch.ts'
 import { findSchemaMistakes } from './rules/schema-mistakes.ts'
+import { type Table } from './rules/table.ts'
 import { parseTomlData } from './toml-file.ts'
 
 /** One file of a home, looked at. */

@@ -5,11 +5,11 @@ import { type ModelFacts, modelFactsSchema, modelIdSchema } from '../contract/mo
 import { writeFileWhole } from '../files/atomic-write.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { selectNearest } from '../kernel/nearest-word.ts'
 import type { LaunchModel } from '../launch/rules/launch-request.ts'
 import { checkModelFiles, readGgufFacts } from '../models/gguf-facts.ts'
 import { configError } from './mistake.ts'
-import { selectNearestKey } from './rules/nearest-key.ts'
-import { isTable } from './rules/same-data.ts'
+import { isTable } from './rules/table.ts'
 import { readTomlData } from './toml-data.ts'
 import { parseToml, readTomlFile } from './toml-file.ts'
 import { withWriteLock } from './write-lock.ts'
@@ -65,7 +65,7 @@ const MAX_LISTED = 20
 
 /** The error for an id that no row has. */
 export function noSuchModel(home: Home, id: string, ids: readonly string[]): Hal0Error {
-  const nearest = selectNearestKey(id, ids)
+  const nearest = selectNearest(id, ids)
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
   const more = ids.length > MAX_LISTED ? `, and ${ids.length - MAX_LISTED} more` : ''
   const known = ids.length === 0 ? ' (it lists none)' : ` (known: ${ids.slice(0, MAX_LISTED).join(', ')}${more})`

@@ -1,11 +1,11 @@
 import { type ProfileBody, profileBodySchema, profileNameSchema } from '../contract/profile.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { selectNearest } from '../kernel/nearest-word.ts'
 import { findFlagMistake, screenFlags } from '../launch/rules/screen-flags.ts'
 import { flagWords } from './profiles-file.ts'
-import { selectNearestKey } from './rules/nearest-key.ts'
 import { definedBody, dialectOf, modeConflict } from './rules/profile-flags.ts'
-import { isTable } from './rules/same-data.ts'
 import { type DataMistake, findSchemaMistakes } from './rules/schema-mistakes.ts'
+import { isTable } from './rules/table.ts'
 
 interface FieldMistake {
   readonly key: string
@@ -37,7 +37,7 @@ export function guardProfileWrite(name: string, body: unknown, knownRunners: rea
   const misread = words.ok ? findFlagMistake(words.value, dialectOf(runner)) : undefined
   if (misread !== undefined) mistakes.push({ key: 'flags', message: misread })
   if (runner !== undefined && !knownRunners.includes(runner)) {
-    const nearest = selectNearestKey(runner, knownRunners)
+    const nearest = selectNearest(runner, knownRunners)
     const hint = nearest === undefined ? `there are ${knownRunners.join(', ')}` : `did you mean ${nearest}?`
     mistakes.push({ key: 'runner', message: `there is no runner "${runner}"; ${hint}` })
   }

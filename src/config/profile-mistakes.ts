@@ -1,12 +1,12 @@
 import type { ConfigMistakeRow } from '../contract/config-report.ts'
 import type { Home } from '../files/home.ts'
+import { selectNearest } from '../kernel/nearest-word.ts'
 import { screenFlags } from '../launch/rules/screen-flags.ts'
 import { mistakeRow, readHomeFile } from './home-file.ts'
 import { flagWords, profilesFilePath, profilesFileSchema } from './profiles-file.ts'
-import { isTable } from './rules/merge-patch.ts'
-import { selectNearestKey } from './rules/nearest-key.ts'
 import { dialectOf, modeConflict } from './rules/profile-flags.ts'
 import { tableNames } from './rules/slot-outline.ts'
+import { isTable } from './rules/table.ts'
 import { SEED_PROFILES } from './seed-profiles.ts'
 
 /** What `config validate` says about profiles.toml. */
@@ -48,7 +48,7 @@ function findBodyMistakes(
   const key = `profiles.${name}`
   const runner = typeof body['runner'] === 'string' ? body['runner'] : undefined
   if (runner !== undefined && !runnerKeys.includes(runner)) {
-    const nearest = selectNearestKey(runner, runnerKeys)
+    const nearest = selectNearest(runner, runnerKeys)
     const hint = nearest === undefined ? `there are ${runnerKeys.join(', ')}` : `did you mean ${nearest}?`
     found.push(mistakeRow(file, `${key}.runner`, `there is no runner "${runner}"; ${hint}`))
   }

@@ -8,11 +8,11 @@ import type {
 } from '../contract/profile.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { selectNearest } from '../kernel/nearest-word.ts'
 import { guardProfileWrite, refuseRetiredKeys } from './profile-gate.ts'
 import { makeEnvelope, openEnvelope, planImport } from './profile-transfer.ts'
 import type { Profiles } from './profiles.ts'
 import { type Profile, readProfiles } from './profiles-file.ts'
-import { selectNearestKey } from './rules/nearest-key.ts'
 import { readSlotUses, type SlotUse } from './slot-uses.ts'
 import { writeProfiles } from './write-profiles.ts'
 
@@ -109,7 +109,7 @@ function findProfile(profiles: ReadonlyMap<string, Profile>, name: string): Prof
   const profile = profiles.get(name)
   if (profile !== undefined) return profile
   const known = [...profiles.keys()]
-  const nearest = selectNearestKey(name, known)
+  const nearest = selectNearest(name, known)
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
   throw Hal0Error.of('profile.not_found', `there is no profile "${name}"${hint} (there are ${known.join(', ')})`, {
     details: { profile: name, remedy: '`hal0 profile list` shows the names.' },

@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { STOP_SIGNALS } from '../contract/launch-plan.ts'
 import { NAME_PATTERN, NAME_RULE } from '../contract/names.ts'
 import { SLOT_TYPES } from '../contract/slot-row.ts'
 import { oneOf } from '../contract/tune.ts'
+import { selectNearest } from '../kernel/nearest-word.ts'
 import { ENGINE_ROUTES } from '../runners/runner.ts'
 import { isRunnerKey, RUNNER_KEYS } from '../runners/runner-keys.ts'
-import { selectNearestKey } from './rules/nearest-key.ts'
 
 const urlPath = z.string().regex(/^[/]/, 'expected a path that begins with /').optional()
 
@@ -29,7 +30,7 @@ export const runnerSettingsSchema = z.strictObject({
   models_path: urlPath,
   /** A path that answers only with the engine key. */
   identity_path: urlPath,
-  stop_signal: oneOf(['SIGTERM', 'SIGINT', 'SIGQUIT']).optional(),
+  stop_signal: oneOf(STOP_SIGNALS).optional(),
   /** The environment variable in which the engine takes its key. */
   key_env: z
     .string()
@@ -69,7 +70,7 @@ function mistakeIn(key: string, settings: RunnerSettings): string | undefined {
       : `${foreign.join(', ')}: hal0 knows this of ${key}; only a template says it itself`
   }
   if (settings.template !== undefined) return NAME_PATTERN.test(key) ? undefined : `expected a key of ${NAME_RULE}`
-  const nearest = selectNearestKey(key, RUNNER_KEYS)
+  const nearest = selectNearest(key, RUNNER_KEYS)
   const hint = nearest === undefined ? `hal0 knows ${RUNNER_KEYS.join(', ')}` : `did you mean ${nearest}?`
   return `no runner of hal0's has this key; ${hint} (One of your own needs a template.)`
 }

@@ -3,7 +3,8 @@ import { stringify } from 'smol-toml'
 import { describe, expect, it } from 'vitest'
 import { DENIED_PAYLOADS } from '../../test/support/denied-payloads.ts'
 import { Hal0Error } from '../kernel/errors.ts'
-import { isTable, mergePatch } from './rules/merge-patch.ts'
+import { mergePatch } from './rules/merge-patch.ts'
+import { isTable } from './rules/table.ts'
 import { GuardedSlot, guardSlotPatch, guardSlotText, guardSlotWrite, type SlotSource } from './slot-gate.ts'
 
 const context = (source: SlotSource) => ({ file: '/etc/slots/mine.toml', name: 'mine', source })

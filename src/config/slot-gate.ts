@@ -1,8 +1,9 @@
 import { Hal0Error } from '../kernel/errors.ts'
 import { configError } from './mistake.ts'
 import { findKeyFindings, inspectSlot, type SlotFinding } from './rules/inspect-slot.ts'
-import { isTable, mergePatch, type Table } from './rules/merge-patch.ts'
+import { mergePatch } from './rules/merge-patch.ts'
 import type { SlotConfig } from './rules/slot-schema.ts'
+import { isTable, type Table } from './rules/table.ts'
 import { parseTomlData } from './toml-file.ts'
 
 /** Who brings a slot to the gate. `disk`: the file as a person left it; all others want to write. */

@@ -2,7 +2,7 @@ import { parse } from 'smol-toml'
 import type { Home } from '../files/home.ts'
 import { readConfigText } from './config-text.ts'
 import { defaultProfileOf } from './profiles-file.ts'
-import { isTable } from './rules/same-data.ts'
+import { isTable } from './rules/table.ts'
 import { listSlotFiles, readSlotFile, slotFilePath } from './slot-file.ts'
 
 /** What a slot's file binds, as far as it can be read. */

@@ -1,6 +1,6 @@
 import { readConfigText } from './config-text.ts'
 import { configError } from './mistake.ts'
-import type { Table } from './rules/merge-patch.ts'
+import { type Table } from './rules/table.ts'
 import { parseTomlData } from './toml-file.ts'
 
 /** A settings file as text and as the data it means; '' and {} when there is none. No schema is asked. Errors: `config.invalid`. */

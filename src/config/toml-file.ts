@@ -4,8 +4,8 @@ import { messageOf } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { readConfigText } from './config-text.ts'
 import type { ConfigMistake } from './mistake.ts'
-import type { Table } from './rules/merge-patch.ts'
 import { findSchemaMistakes } from './rules/schema-mistakes.ts'
+import { type Table } from './rules/table.ts'
 
 export type ReadOutcome<T> = Result<T, readonly ConfigMistake[]> | 'absent'
 

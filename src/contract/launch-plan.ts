@@ -2,6 +2,10 @@
 export const LAUNCH_LAYERS = ['base', 'model', 'profile', 'slot'] as const
 export type LaunchLayer = (typeof LAUNCH_LAYERS)[number]
 
+/** What a stop may begin with; SIGKILL follows at its deadline. */
+export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const
+export type StopSignal = (typeof STOP_SIGNALS)[number]
+
 /** One flag of the command with the layer it came from; no `values` = a switch. */
 export interface PlannedFlag {
   /** As it stands in the command. */
@@ -23,6 +27,8 @@ export interface LaunchPlan {
   readonly env: Readonly<Record<string, string>>
   /** Name of the variable that carries the engine key; the key itself is never part of a plan. Undefined = the runner has no keys. */
   readonly keyEnv?: string
+  /** What a stop begins with; absent = SIGTERM. */
+  readonly stopSignal?: StopSignal
   /** Loopback port the engine listens on. */
   readonly port: number
 }

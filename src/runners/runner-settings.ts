@@ -1,5 +1,6 @@
+import type { StopSignal } from '../contract/launch-plan.ts'
 import type { SlotType } from '../contract/slot-row.ts'
-import type { EngineRoute, Runner, StopSignal } from './runner.ts'
+import type { EngineRoute, Runner } from './runner.ts'
 
 /** `[runners.<key>]` of hal0.toml, keys as in the file; undefined = the runner's own choice. Source: SPEC 10. */
 export interface RunnerSettings {

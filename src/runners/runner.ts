@@ -1,3 +1,4 @@
+import type { StopSignal } from '../contract/launch-plan.ts'
 import type { Dialect, EngineAbilities, EngineHelp } from '../contract/runner.ts'
 import type { SlotType } from '../contract/slot-row.ts'
 import type { ErrorSignature } from './rules/explain-failure.ts'
@@ -13,10 +14,6 @@ export const ENGINE_ROUTES = [
   '/tokenize',
 ] as const
 export type EngineRoute = (typeof ENGINE_ROUTES)[number]
-
-/** What may be sent first to stop an engine. */
-export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const
-export type StopSignal = (typeof STOP_SIGNALS)[number]
 
 /** How to tell whether the engine is up, and whether it is ours. All paths are GET. Source: SPEC 5. */
 export interface ProbeSpec {

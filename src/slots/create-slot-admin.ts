@@ -90,7 +90,7 @@ export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
           })
         }
         // Always written: what a file does not say means something else. Source: SPEC 3.
-        const guarded = guardSlotWrite({ autoload: false, ...payload }, contextOf(name))
+        const guarded = guardSlotWrite({ ...payload, autoload: payload['autoload'] ?? false }, contextOf(name))
         await checkSlotRefs(refs, guarded, new Set(Object.keys(guarded.payload)))
         await writeSlotFile(home, guarded)
       })

@@ -1,9 +1,9 @@
 import { findModelRow, launchModelOf } from '../config/models-file.ts'
 import { launchProfileOf, type Profile, readProfiles } from '../config/profiles-file.ts'
-import { selectNearestKey } from '../config/rules/nearest-key.ts'
 import { runnerKeyOf } from '../config/rules/slot-defaults.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { selectNearest } from '../kernel/nearest-word.ts'
 import { assembleLaunch } from '../launch/rules/assemble-launch.ts'
 import type { AssembledLaunch, LaunchModel, LaunchRequest } from '../launch/rules/launch-request.ts'
 import type { RunnerRegistry } from '../runners/registry.ts'
@@ -48,6 +48,7 @@ export async function resolveLaunch(sources: LaunchSources, bound: SlotBinding):
       noEffect: runner.noEffect,
       command,
       keyEnv: runner.keyEnv,
+      ...(runner.stopSignal === undefined ? {} : { stopSignal: runner.stopSignal }),
       ...(runner.template === undefined ? {} : { template: runner.template }),
     },
     model,
@@ -73,7 +74,7 @@ async function findProfile(home: Home, { config, profile: name }: SlotBinding): 
   const profiles = await readProfiles(home)
   const profile = profiles.get(name)
   if (profile !== undefined) return profile
-  const nearest = selectNearestKey(name, [...profiles.keys()])
+  const nearest = selectNearest(name, [...profiles.keys()])
   const hint = nearest === undefined ? `there are: ${[...profiles.keys()].join(', ')}` : `did you mean ${nearest}?`
   throw Hal0Error.of(
     'slot.profile_missing',

@@ -78,11 +78,19 @@ export class ProcessBench {
   /** Starts `sh -c script`; resolves when the script has printed the line `up`. `log` reads what it has printed. */
   async start(
     script: string,
-    options: { readonly slot?: string; readonly attemptId?: string; readonly secretEnv?: Record<string, string> } = {},
+    options: {
+      readonly slot?: string
+      readonly attemptId?: string
+      readonly secretEnv?: Record<string, string>
+      readonly plan?: Partial<LaunchPlan>
+    } = {},
   ): Promise<{ readonly engine: EngineProcess; readonly log: () => string; readonly logPath: string }> {
     const logPath = this.newLogPath()
     const { slot = 'agent', attemptId = 'a1', secretEnv = {} } = options
-    const engine = await this.runtime.start(shellPlan(script, slot), { attemptId, secretEnv, logPath })
+    const engine = await this.runtime.start(
+      { ...shellPlan(script, slot), ...options.plan },
+      { attemptId, secretEnv, logPath },
+    )
     const log = () => readFileSync(logPath, 'utf8')
     await until('the engine is up', () => log().split('\n').includes('up'))
     return { engine, log, logPath }

@@ -33,6 +33,20 @@ function pidIn(log: () => string, name: string): Promise<number> {
 }
 
 describe('stop ends the whole engine', () => {
+  it('begins with the signal that the engine wants', async () => {
+    const script = 'trap "" TERM; trap "echo told; exit 0" INT; echo up; while :; do sleep 0.05; done'
+    const { engine, log } = await bench.start(script, { plan: { stopSignal: 'SIGINT' } })
+    expect(await engine.stop({ graceMs: LONG_MS })).toBe('terminated')
+    expect(log()).toContain('told')
+  })
+
+  it('reads the command line of the process while it lives', async () => {
+    const { engine } = await bench.start('echo up; exec sleep "600"')
+    expect(await engine.readArgv()).toEqual(['sleep', '600'])
+    await engine.stop({ graceMs: 0 })
+    expect(await engine.readArgv()).toBeUndefined()
+  })
+
   it('kills at the deadline a grandchild that left the group and ignores SIGTERM', async () => {
     const { engine } = await bench.start(`setsid sh -c '${DEAF}' & exec sleep 600`)
     expect(pidsOf(bench.homeId).length).toBeGreaterThanOrEqual(2)

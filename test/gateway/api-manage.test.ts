@@ -75,6 +75,13 @@ const routes: readonly Route[] = [
   },
   {
     method: 'DELETE',
+    path: '/api/slots/agent?force=false',
+    asks: 'admin.remove "agent" {"force":false,"drainMs":30000}',
+    status: 204,
+    answer: undefined,
+  },
+  {
+    method: 'DELETE',
     path: '/api/slots/agent?force=true&drain_s=1.5',
     asks: 'admin.remove "agent" {"force":true,"drainMs":1500}',
     status: 204,

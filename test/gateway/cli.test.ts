@@ -125,6 +125,12 @@ describe('without a daemon', () => {
       ['slot', 'logs', 'agent'],
       ['slot', 'logs', 'agent', '-f'],
       ['chat', 'hello'],
+      ['slot', 'create', 'mine'],
+      ['slot', 'resolved', 'mine'],
+      ['model', 'list'],
+      ['model', 'pull', 'org/name'],
+      ['profile', 'list'],
+      ['runner', 'list'],
     ].map((args) => [args]),
   )('no daemon ends with 3 and one remedy: hal0 %j', async (args) => {
     const run = await hal0(...args, '--home', join(userFolder, 'nobody'))

@@ -1,4 +1,5 @@
-import { isTable, type Table, valueAt, withoutPaths } from './merge-patch.ts'
+import { valueAt, withoutPaths } from './merge-patch.ts'
+import { isTable, type Table } from './table.ts'
 import { findTuningKeys, spelling } from './tuning-keys.ts'
 
 /** What the tuning keys of a slot file say, sorted by their owners. */

@@ -1,8 +1,9 @@
 import { envOwnerOf } from './denied-env.ts'
-import { isTable, type Table, valueAt, withoutPaths } from './merge-patch.ts'
+import { valueAt, withoutPaths } from './merge-patch.ts'
 import { ENABLED_IS_GONE } from './retired-keys.ts'
 import { findSchemaMistakes } from './schema-mistakes.ts'
 import { type SlotConfig, slotFileSchema } from './slot-schema.ts'
+import { isTable, type Table } from './table.ts'
 import { findTuningKeys, type TuningOwner } from './tuning-keys.ts'
 
 /** One thing that a slot may not say. `key`: dotted; '' = the slot as a whole. */

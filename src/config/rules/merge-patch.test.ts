@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isTable, mergePatch, valueAt, withoutPaths } from './merge-patch.ts'
+import { mergePatch, valueAt, withoutPaths } from './merge-patch.ts'
+import { isTable } from './table.ts'
 
 describe('mergePatch', () => {
   // RFC 7396 tells these by example; tables only, as a slot's file is one.

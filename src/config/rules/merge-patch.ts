@@ -1,10 +1,4 @@
-/** Data with keys: what a TOML table or a JSON object is. */
-export type Table = Readonly<Record<string, unknown>>
-
-/** Is this a table, and not a list, a date or another kind of object? */
-export function isTable(value: unknown): value is Table {
-  return Object.prototype.toString.call(value) === '[object Object]'
-}
+import { isTable, type Table } from './table.ts'
 
 /**
  * A JSON merge patch: null deletes a key, tables merge, everything else (lists too) replaces. Neither argument is changed; keys that are

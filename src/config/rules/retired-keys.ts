@@ -1,4 +1,4 @@
-import type { Table } from './merge-patch.ts'
+import { type Table } from './table.ts'
 
 /** A key of earlier versions that is accepted and has no effect. */
 export interface RetiredKey {

@@ -1,7 +1,4 @@
-/** A table of TOML data, as opposed to a list, a date or a single value. */
-export function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isMoment(value)
-}
+import { isTable } from './table.ts'
 
 /** A date or time of TOML, whatever class holds it. */
 function isMoment(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { selectNearestKey } from './nearest-key.ts'
+import { selectNearest } from '../../kernel/nearest-word.ts'
 
 /** One mistake in data that a schema describes. */
 export interface DataMistake {
@@ -33,7 +33,7 @@ function hintFor(schema: z.ZodType, path: readonly string[], key: string): strin
   if (path.length > 0 && isPlainKey(schema, key)) {
     return `${key} belongs at the top of the file, above the first [table]`
   }
-  const nearest = selectNearestKey(key, known)
+  const nearest = selectNearest(key, known)
   return nearest === undefined ? `known are ${known.join(', ')}` : `did you mean ${nearest}?`
 }
 

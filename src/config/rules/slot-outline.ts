@@ -1,6 +1,7 @@
 import { DEVICES, type Device, SLOT_TYPES, type SlotType } from '../../contract/slot-row.ts'
-import { isTable, type Table, valueAt } from './merge-patch.ts'
+import { valueAt } from './merge-patch.ts'
 import type { SlotPlace } from './slot-clashes.ts'
+import { isTable, type Table } from './table.ts'
 
 /**
  * What can be read of a slot file, mistakes or not, so that one mistake does not hide a quarrel with another file. Undefined = it does not

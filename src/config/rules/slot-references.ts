@@ -1,4 +1,4 @@
-import { selectNearestKey } from './nearest-key.ts'
+import { selectNearest } from '../../kernel/nearest-word.ts'
 import type { SlotOutline } from './slot-outline.ts'
 
 /** What a slot may name. Undefined = it cannot be told (the file is broken), and then nothing is missing. */
@@ -51,7 +51,7 @@ const MAX_LISTED = 20
 
 function hint(name: string, known: readonly string[] | undefined, lead: string): string {
   if (known === undefined || known.length === 0) return 'there is none yet'
-  const nearest = selectNearestKey(name, known)
+  const nearest = selectNearest(name, known)
   if (nearest !== undefined) return `did you mean ${nearest}?`
   const more = known.length > MAX_LISTED ? ', …' : ''
   return `${lead} ${known.slice(0, MAX_LISTED).join(', ')}${more}`

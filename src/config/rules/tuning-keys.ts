@@ -1,5 +1,5 @@
 import { TUNE_KEYS } from '../../contract/tune.ts'
-import { isTable, type Table } from './merge-patch.ts'
+import { isTable, type Table } from './table.ts'
 
 /** Who owns a key that a slot may not carry. `tune` = a slot may, under `[tune]`. Source: SPEC 3. */
 export type TuningOwner = 'tune' | 'profile' | 'model'

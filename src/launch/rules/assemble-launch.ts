@@ -136,6 +136,7 @@ function planOf(
     env: { ...gpuEnvironment({ device, gpuIndex, runtime: 'process' }), ...env },
     port,
     ...(engine.keyEnv === undefined ? {} : { keyEnv: engine.keyEnv }),
+    ...(engine.stopSignal === undefined ? {} : { stopSignal: engine.stopSignal }),
   }
 }
 

@@ -1,9 +1,9 @@
 import { Hal0Error } from '../../kernel/errors.ts'
+import { selectNearest } from '../../kernel/nearest-word.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import type { LaunchEngine, LaunchRequest, RemovedFlag } from './launch-request.ts'
 import { findInHelp, isNegative, lookUpFlag, plainName, tableOf } from './look-up-flag.ts'
 import { type LayeredFlag, removedFlag } from './merge-flags.ts'
-import { selectNearestFlag } from './nearest-flag.ts'
 
 /** A flag with what happens when the engine does not know it. */
 export type CandidateFlag = LayeredFlag & { readonly isDispensable: boolean }
@@ -77,7 +77,7 @@ function nameFor({ flag, canonical }: LayeredFlag, engine: LaunchEngine): string
 function unsupported(slot: string, { flag, layer }: LayeredFlag, engine: LaunchEngine, profile: string): Hal0Error {
   const names = engine.help?.flags.keys() ?? []
   const heir = engine.help?.flags.has('--load-mode') === true ? HEIRS[plainName(flag)] : undefined
-  const nearest = heir ?? selectNearestFlag(plainName(flag), names)
+  const nearest = heir ?? selectNearest(plainName(flag), names)
   const place = layer === 'profile' ? `profile ${profile}` : `layer ${layer}`
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
   return Hal0Error.of(

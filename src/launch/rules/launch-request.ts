@@ -1,4 +1,4 @@
-import type { LaunchLayer, LaunchPlan } from '../../contract/launch-plan.ts'
+import type { LaunchLayer, LaunchPlan, StopSignal } from '../../contract/launch-plan.ts'
 import type { RemovalReason } from '../../contract/resolved.ts'
 import type { Dialect, EngineAbilities, EngineHelp } from '../../contract/runner.ts'
 import type { ContextChoice, Device, SlotType } from '../../contract/slot-row.ts'
@@ -16,6 +16,8 @@ export interface LaunchEngine {
   readonly noEffect: ReadonlySet<string>
   readonly command: readonly [string, ...string[]]
   readonly keyEnv: string | undefined
+  /** Absent = SIGTERM. */
+  readonly stopSignal?: StopSignal
   /** Dialect `template`: words with ${PORT} ${MODEL} ${ALIAS} ${CTX} ${HOST}. */
   readonly template?: readonly string[]
 }

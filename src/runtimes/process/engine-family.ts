@@ -1,9 +1,10 @@
+import type { StopSignal } from '../../contract/launch-plan.ts'
 import { errnoOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { isAlive, lookAtProcesses, readProcStat } from './proc.ts'
 import { type Family, familyOf, type SeenProcess } from './rules/family.ts'
 
-type StopSignal = 'SIGTERM' | 'SIGKILL'
+type Signal = StopSignal | 'SIGKILL'
 
 /** What names an engine from outside. */
 export interface EngineIdentity {
@@ -13,6 +14,8 @@ export interface EngineIdentity {
   readonly cookie: string
   /** See FamilyFacts.groupId. */
   readonly groupId: number | undefined
+  /** What a stop begins with; absent = SIGTERM. */
+  readonly stopSignal?: StopSignal | undefined
 }
 
 /** All processes of one engine: finds them, signals them, and never anybody else. */
@@ -23,6 +26,7 @@ export class EngineFamily {
   readonly #known: Map<number, number>
   /** Those that have had their SIGTERM: llama-server takes a second one as "drop everything". */
   readonly #asked = new Set<string>()
+  readonly #askWith: StopSignal
   #groupWasAsked = false
   /** Members of another user: they cannot be ended by us, so a stop does not wait for them. */
   readonly #foreign = new Set<string>()
@@ -30,6 +34,7 @@ export class EngineFamily {
   constructor(engine: EngineIdentity, log: Log) {
     this.#engine = engine
     this.#log = log
+    this.#askWith = engine.stopSignal ?? 'SIGTERM'
     this.#known = new Map([[engine.pid, engine.startTicks]])
   }
 
@@ -46,14 +51,14 @@ export class EngineFamily {
     return first.members.length > 0 ? first : await this.#lookOnce()
   }
 
-  /** Sends SIGTERM, at most one to each. */
+  /** Sends SIGTERM (or what the engine wants instead), at most one to each. */
   ask(family: Family): void {
     const fresh = family.members.filter((member) => !this.#asked.has(keyOf(member)))
-    const byGroup = this.#groupWasAsked ? [] : this.#signalGroup(family, 'SIGTERM')
+    const byGroup = this.#groupWasAsked ? [] : this.#signalGroup(family, this.#askWith)
     this.#groupWasAsked ||= byGroup.length > 0
     for (const member of fresh) {
       this.#asked.add(keyOf(member))
-      if (!byGroup.includes(member)) this.#signal(member, 'SIGTERM')
+      if (!byGroup.includes(member)) this.#signal(member, this.#askWith)
     }
   }
 
@@ -82,7 +87,7 @@ export class EngineFamily {
   }
 
   /** The whole group at once, so that nobody in it forks away. Returns who has heard it; nobody when it is not (or no longer) the engine's. */
-  #signalGroup(family: Family, signal: StopSignal): readonly SeenProcess[] {
+  #signalGroup(family: Family, signal: Signal): readonly SeenProcess[] {
     const { groupId } = this.#engine
     if (groupId === undefined || !family.ownsGroup) return []
     const inGroup = family.members.filter((member) => member.groupId === groupId)
@@ -93,7 +98,7 @@ export class EngineFamily {
   }
 
   /** Looks once more right before, for pids are used again. Returns the system's error name, or ''. */
-  #signal(member: SeenProcess, signal: StopSignal): string {
+  #signal(member: SeenProcess, signal: Signal): string {
     return isAlive(member.pid, member.startTicks) ? send(member.pid, signal) : ''
   }
 
@@ -108,7 +113,7 @@ function keyOf(process: { readonly pid: number; readonly startTicks: number }): 
 }
 
 /** Returns the system's error name, or '' when it was sent. */
-function send(target: number, signal: StopSignal): string {
+function send(target: number, signal: Signal): string {
   try {
     process.kill(target, signal)
     return ''

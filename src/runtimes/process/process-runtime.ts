@@ -64,7 +64,7 @@ class ProcessRuntime implements Runtime {
     const { pid, startTicks, watch } = await spawnEngine({ plan, attemptId, env, logPath }, this.#clock)
     const log = this.#log.child({ slot: plan.slot, attemptId, pid })
     log.info({ program: plan.command[0], port: plan.port }, 'engine started')
-    const engine = new ProcessEngine({ pid, startTicks, cookie, groupId: pid }, watch, {
+    const engine = new ProcessEngine({ pid, startTicks, cookie, groupId: pid, stopSignal: plan.stopSignal }, watch, {
       clock: this.#clock,
       log,
       bootId: this.#bootId,

@@ -1,16 +1,19 @@
 /** Edits that still count as a slip of the hand; more is another word. */
 const MAX_EDITS = 3
 
-/** Which known key was probably meant? Undefined when none is close. */
-export function selectNearestKey(key: string, known: readonly string[]): string | undefined {
-  let best: { key: string; edits: number } | undefined
+/** Which of the known words (keys, names, flags) was probably meant? Dashes before a flag do not count as letters. Undefined = none is close. */
+export function selectNearest(word: string, known: Iterable<string>): string | undefined {
+  let best: { readonly word: string; readonly edits: number } | undefined
   for (const candidate of known) {
-    const edits = countEdits(key.toLowerCase(), candidate.toLowerCase())
-    if (edits <= Math.min(MAX_EDITS, Math.floor(candidate.length / 2)) && (best === undefined || edits < best.edits)) {
-      best = { key: candidate, edits }
+    const edits = countEdits(word.toLowerCase(), candidate.toLowerCase())
+    if (
+      edits <= Math.min(MAX_EDITS, Math.floor(candidate.replace(/^-+/, '').length / 2)) &&
+      (best === undefined || edits < best.edits)
+    ) {
+      best = { word: candidate, edits }
     }
   }
-  return best?.key
+  return best?.word
 }
 
 /** Levenshtein distance, one row at a time. */
