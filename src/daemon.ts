@@ -92,7 +92,9 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   const runtime = createProcessRuntime({ homeId: await openHomeId(home), clock, log })
   await reapSurvivors(home, { runtime, clock, bus, log })
 
-  const runners = createLiveRunners(live)
+  const closing = new AbortController()
+  undo.push(async () => closing.abort())
+  const runners = createLiveRunners(live, closing.signal)
   const ports = createPortPool(settings.slots.port_range)
   const memoryBytes = (await readHostMemory('/'))?.totalBytes ?? 0
   const registriesDeps = { home, live, runners, log, memoryBytes }
@@ -132,7 +134,6 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   const management = createManagement({ ...registriesDeps, bus, clock, ports, slots, settingsWritten }, registries)
   undo.push(() => management.close())
 
-  const closing = new AbortController()
   const guard = createOpenGuard({ allowedHosts: () => live.settings().server.allowed_hosts })
   const { onDemand } = management
   const registeredModels = () => live.modelIds()

@@ -9,9 +9,10 @@ export interface LiveRunners extends RunnerRegistry {
   reload(): void
 }
 
-export function createLiveRunners(live: Pick<LiveSettings, 'settings'>): LiveRunners {
+/** `signal`: hal0 ends, and with it whatever engine is being asked about itself. */
+export function createLiveRunners(live: Pick<LiveSettings, 'settings'>, signal: AbortSignal): LiveRunners {
   let settings = live.settings().runners
-  let registry = createRunnerRegistry(settings)
+  let registry = createRunnerRegistry(settings, signal)
   return {
     find: (key) => registry.find(key),
     all: () => registry.all(),
@@ -19,7 +20,7 @@ export function createLiveRunners(live: Pick<LiveSettings, 'settings'>): LiveRun
       const next = live.settings().runners
       if (isDeepStrictEqual(next, settings)) return
       settings = next
-      registry = createRunnerRegistry(next)
+      registry = createRunnerRegistry(next, signal)
     },
   }
 }

@@ -18,11 +18,12 @@ const TITLES: Readonly<Record<LlamaServerKey, string>> = {
 
 /**
  * The runners hal0 knows, `embedded` first, then those of the user's own: each key with a `template` that has no other meaning.
- * Programs are looked up when a slot starts, not here. `settings`: `[runners]` of hal0.toml. Source: SPEC 10.
+ * Programs are looked up when a slot starts, not here. `settings`: `[runners]` of hal0.toml. `signal`: no engine is asked
+ * about itself any more. Source: SPEC 10.
  */
-export function createRunnerRegistry(settings: RunnersSettings): RunnerRegistry {
+export function createRunnerRegistry(settings: RunnersSettings, signal?: AbortSignal): RunnerRegistry {
   const { env } = process
-  const reader = createEngineReader(env)
+  const reader = createEngineReader(env, { signal })
   const runners: readonly Runner[] = [
     createEmbeddedRunner(reader),
     ...LLAMA_SERVER_KEYS.map((key) =>

@@ -14,11 +14,16 @@ let folder: string
 let program: string
 let nowMs: number
 let reader: EngineReader
+let ending: AbortController
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'hal0-describe-'))
   program = join(folder, 'engine')
   nowMs = 0
-  reader = createEngineReader({ PATH: process.env['PATH'], LLAMA_API_KEY: 'secret', HF_TOKEN: 'secret' }, () => nowMs)
+  ending = new AbortController()
+  reader = createEngineReader(
+    { PATH: process.env['PATH'], LLAMA_API_KEY: 'secret', HF_TOKEN: 'secret' },
+    { nowMs: () => nowMs, signal: ending.signal },
+  )
 })
 afterEach(() => rm(folder, { recursive: true }))
 
@@ -46,6 +51,16 @@ describe('createEngineReader', () => {
     expect(facts.version).toBe('version: 7 (abc)')
     expect(facts.abilities.jinja).toBe(true)
     expect([...(facts.help?.flags.keys() ?? [])]).toEqual(['--port', '--jinja', '--no-jinja'])
+  })
+
+  it('ends what it asks when nobody wants to know any more, and leaves no process', async () => {
+    await write('exec sleep 600')
+    const facts = ask(600_000)
+    while ((await runs()).length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+    ending.abort()
+    expect((await facts).help).toBeUndefined()
+    expect(await processesMentioning(folder)).toEqual([])
+    expect((await ask()).help).toBeUndefined()
   })
 
   it('asks a build once, however many ask and at the same time', async () => {

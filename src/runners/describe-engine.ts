@@ -4,7 +4,7 @@ import type { EngineHelp } from '../contract/runner.ts'
 import { engineEnvironment } from '../runtimes/process/rules/engine-env.ts'
 import { abilitiesOf, NO_ABILITIES, pickVersion } from './rules/engine-facts.ts'
 import { parseHelp } from './rules/parse-help.ts'
-import { runBounded } from './run-bounded.ts'
+import { type BoundedRun, runBounded } from './run-bounded.ts'
 import type { EngineFacts } from './runner.ts'
 
 type Command = readonly [string, ...string[]]
@@ -39,12 +39,13 @@ const UNKNOWN: EngineFacts = { version: undefined, abilities: NO_ABILITIES, help
 
 /**
  * `env`: the daemon's environment, of which engines inherit a selection. A build is what lies at the absolute paths of the command
- * now: path, size and time of change; a replaced program or script is read again. Source: SPEC 9.
+ * now: path, size and time of change; a replaced program or script is read again. `signal`: ends what is being read. Source: SPEC 9.
  */
 export function createEngineReader(
   env: Readonly<Record<string, string | undefined>>,
-  nowMs: () => number = () => performance.now(),
+  options: { readonly nowMs?: () => number; readonly signal?: AbortSignal | undefined } = {},
 ): EngineReader {
+  const { nowMs = () => performance.now(), signal } = options
   const readings = new Map<string, { readonly build: string; readonly reading: Reading }>()
   return {
     async describe(command, questions) {
@@ -53,7 +54,7 @@ export function createEngineReader(
       const known = readings.get(place)
       if (known?.build === build && nowMs() < known.reading.untilMs) return known.reading.facts
       const reading: Reading = {
-        facts: readFacts(questions, engineEnvironment(env)),
+        facts: readFacts(questions, { env: engineEnvironment(env), signal }),
         untilMs: Number.POSITIVE_INFINITY,
       }
       readings.set(place, { build, reading })
@@ -75,17 +76,19 @@ async function buildOf(command: Command): Promise<string> {
   return states.join(' ')
 }
 
-async function readFacts(questions: EngineQuestions, env: Readonly<Record<string, string>>): Promise<EngineFacts> {
-  const [help, version] = await Promise.all([readHelp(questions, env), readVersion(questions, env)])
+type Surroundings = Pick<BoundedRun, 'env' | 'signal'>
+
+async function readFacts(questions: EngineQuestions, around: Surroundings): Promise<EngineFacts> {
+  const [help, version] = await Promise.all([readHelp(questions, around), readVersion(questions, around)])
   return help === undefined ? { ...UNKNOWN, version } : { version, abilities: abilitiesOf(help), help }
 }
 
 async function readHelp(
   { help: commands, timeoutMs }: EngineQuestions,
-  env: Readonly<Record<string, string>>,
+  around: Surroundings,
 ): Promise<EngineHelp | undefined> {
   for (const [program, ...args] of commands) {
-    const output = await runBounded({ program, args, env, timeoutMs })
+    const output = await runBounded({ program, args, timeoutMs, ...around })
     if (output === undefined) return undefined
     // An engine that refuses the question prints its usage too, but not all of it.
     if (output.code !== 0) continue
@@ -97,10 +100,10 @@ async function readHelp(
 
 async function readVersion(
   { version: commands, timeoutMs }: EngineQuestions,
-  env: Readonly<Record<string, string>>,
+  around: Surroundings,
 ): Promise<string | undefined> {
   for (const [program, ...args] of commands) {
-    const output = await runBounded({ program, args, env, timeoutMs })
+    const output = await runBounded({ program, args, timeoutMs, ...around })
     if (output?.code === 0) return pickVersion(`${output.stdout}\n${output.stderr}`)
   }
   return undefined

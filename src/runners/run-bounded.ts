@@ -11,6 +11,8 @@ export interface BoundedRun {
   /** All of its environment. */
   readonly env: Readonly<Record<string, string>>
   readonly timeoutMs: number
+  /** Nobody wants to know any more: it is killed at once. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What a program printed; `code` null = a signal ended it. */
@@ -22,15 +24,17 @@ export interface RunOutput {
 
 /**
  * Runs a program that should print something and end, in its own process group, without a shell and without stdin. undefined =
- * it could not be started, printed more than 1 MiB, or was not done in time; its group is killed then. Never rejects.
+ * it could not be started, printed more than 1 MiB, was not done in time or not wanted any more; its group is killed then. Never rejects.
  */
-export function runBounded({ program, args, env, timeoutMs }: BoundedRun): Promise<RunOutput | undefined> {
+export function runBounded({ program, args, env, timeoutMs, signal }: BoundedRun): Promise<RunOutput | undefined> {
   return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve(undefined)
     const child = spawn(program, args, { env: { ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     const parts: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
     let bytes = 0
     const finish = (output: RunOutput | undefined): void => {
       clearTimeout(timer)
+      signal?.removeEventListener('abort', giveUp)
       child.stdout.destroy()
       child.stderr.destroy()
       resolve(output)
@@ -40,6 +44,7 @@ export function runBounded({ program, args, env, timeoutMs }: BoundedRun): Promi
       finish(undefined)
     }
     const timer = setTimeout(giveUp, timeoutMs)
+    signal?.addEventListener('abort', giveUp, { once: true })
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].on('data', (part: Buffer) => {
         bytes += part.length

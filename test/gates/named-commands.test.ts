@@ -61,7 +61,7 @@ it('every command that a text of the product names exists', () => {
 })
 
 it.each([
-  ['hal0 config migrate', 'there is no command config'],
+  ['hal0 frob migrate', 'there is no command frob'],
   ['hal0 slot frob NAME', 'there is no command frob'],
   ['hal0 slot unload NAME --frob', 'unload has no option --frob'],
 ])('finds a command that does not exist: %s', (text, mistake) => {

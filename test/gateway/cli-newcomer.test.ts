@@ -24,10 +24,14 @@ afterEach(async () => {
   expect(left).toEqual([])
 })
 
+/** Root would get the system's folders. */
+const home = () => ({ HAL0_HOME: join(folder, 'home') })
+
 /** A shell in which `hal0` is the built one and the home is a new one. */
 const shell = (line: string) =>
   runCli(['-c', `hal0() { "${process.execPath}" "${repoRoot}/dist/cli/main.js" "$@"; }; ${line}`], {
     userFolder: folder,
+    env: home(),
     command: ['bash'],
   })
 
@@ -44,7 +48,7 @@ describe('a new user', () => {
     expect(create).toContain('hal0 slot create mine --model hello --profile chat')
     expect(chat).toMatch(/hal0 chat mine "/)
 
-    daemon = startCli(['serve', '--port', '0'], { userFolder: folder })
+    daemon = startCli(['serve', '--port', '0'], { userFolder: folder, env: home() })
     await daemon.until('stdout', /http:\/\/127\.0\.0\.1:\d+/)
     const run = await shell(
       'hal0 slot create mine --model hello --profile chat && hal0 slot load mine && hal0 chat mine "What is a slot?"',

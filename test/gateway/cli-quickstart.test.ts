@@ -178,6 +178,8 @@ describe('the slot commands against a running daemon', () => {
     const serve = start('serve', '--port', '0')
     await serve.until('stderr', /^warning: slot bad: .*bad\.toml: device/m)
     await serve.until('stdout', /hal0 serves/)
+    serve.process.kill('SIGTERM')
+    expectOk(await serve.ended)
   })
 
   it('list, show, unload, load, restart, logs, chat and status', async () => {
@@ -191,7 +193,7 @@ describe('the slot commands against a running daemon', () => {
     expect(await json('slot', 'list')).toMatchObject({
       slots: [{ name: 'agent', state: 'ready', model_id: 'hello', runner: 'embedded' }],
     })
-    expect((await hal0('slot', 'list')).stdout).toMatch(/^agent\tready\thello\tembedded\tcpu\t\d+\t0\t.*\n$/)
+    expect((await hal0('slot', 'list')).stdout).toMatch(/^agent\tready\thello\t[a-z]+\tembedded\tcpu\t\d+\t0\t.*\n$/)
     expect(await json('status')).toMatchObject({ home, pid: child.pid, slots: { total: 1, by_state: { ready: 1 } } })
     expect(await json('slot', 'unload', 'agent')).toMatchObject({ name: 'agent', state: 'offline', pid: null })
     expect(await json('slot', 'load', 'agent')).toMatchObject({ name: 'agent', state: 'ready' })
@@ -216,7 +218,7 @@ describe('the slot commands against a running daemon', () => {
     const text = await hal0('slot', 'show', 'nobody')
     expect(text.stderr.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^hal0: .*nobody.*\(slot\.not_found\)$/),
-      expect.stringMatching(/^ {2}List the slots with `hal0 slot list`; /),
+      expect.stringMatching(/^ {2}List the slots with `hal0 slot list`, or make it/),
     ])
     expectOk(await hal0('slot', 'load', 'agent', '--wait', '0'))
   })
@@ -259,11 +261,14 @@ describe('doctor', () => {
 })
 
 describe('serve', () => {
-  it('on a fresh home: says that there is no slot and how to make one', async () => {
+  it('on a fresh home: says that no slot has a model and how to get one', async () => {
     const child = start('serve', '--port', '0')
-    await child.until('stderr', /there is no slot yet\. Write .*etc\/hal0\/slots\/NAME\.toml/)
+    await child.until('stderr', /no slot has a model yet\. [^]*hal0 slot create mine --model ID/)
     await child.until('stdout', /^hal0 serves /)
-    expect(await hal0('slot', 'list')).toMatchObject({ code: 0, stdout: '' })
+    expect(await hal0('slot', 'list')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^agent\toffline\t-\t/m),
+    })
   })
 
   it('prints its URL, refuses a second daemon on the home, and lets a stream end before it stops', async () => {

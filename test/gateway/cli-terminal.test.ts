@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventually } from '../support/daemon-harness.ts'
 import { processesMentioning } from '../support/processes.ts'
-import { repoRoot, startCli } from '../support/run-cli.ts'
+import { repoRoot } from '../support/run-cli.ts'
+import { startApi } from '../support/start-api.ts'
 
 // Each test starts several processes one after the other, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000 })
@@ -97,14 +98,19 @@ async function expectOrderlyEnd(terminal: ChildProcess): Promise<void> {
 }
 
 it.runIf(hasScript)('slot list on a terminal says when there is none', async () => {
-  await rm(join(home, 'etc/hal0/slots'), { recursive: true })
-  const daemon = startCli(['serve', '--port', '0', '--home', home], { userFolder: folder })
-  await daemon.until('stdout', /hal0 serves/)
-  const list = ['-qefc', `node ${main} slot list --home ${home}`, '/dev/null']
-  const run = spawnSync('script', list, { env: environment(), encoding: 'utf8' })
-  daemon.process.kill('SIGTERM')
-  await daemon.ended
-  expect(run).toMatchObject({ status: 0, stdout: 'no slots\r\n' })
+  const api = await startApi()
+  for (const { name } of api.slots.rows()) api.slots.delete(name)
+  const terminal = spawn('script', ['-qefc', `node ${main} slot list --url ${api.url}`, '/dev/null'], {
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let said = ''
+  terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text
+  })
+  await once(terminal, 'close')
+  await api.stop()
+  expect([terminal.exitCode, said]).toEqual([0, 'no slots\r\n'])
 })
 
 it('output that cannot be written does not end the daemon, and its end is in order', async () => {

@@ -37,7 +37,7 @@ export async function chat(words: readonly string[], options: ChatOptions): Prom
   piped ??= await readPiped()
   if (piped !== '') return answerOnce(client, slot, piped, output)
   // One word, and nothing is piped in: it was the question, although a slot is called so.
-  output.note(`asking slot ${DEFAULT_SLOT}`)
+  if (!output.json) output.note(`asking slot ${DEFAULT_SLOT}`)
   await answerOnce(client, (await findSlot(client, DEFAULT_SLOT)).name, words.join(' '), output)
 }
 
@@ -52,7 +52,8 @@ async function readWords(
   const name = choice.kind === 'unknown' ? choice.name : DEFAULT_SLOT
   const slot = (await findSlot(client, name)).name
   if (choice.kind === 'unknown') return { slot, text: words.slice(1).join(' ') }
-  if (choice.isGuess) output.note(`asking slot ${slot}: no slot is called ${JSON.stringify(words[0])}`)
+  // JSON says who answered.
+  if (choice.isGuess && !output.json) output.note(`asking slot ${slot}: no slot is called ${JSON.stringify(words[0])}`)
   return { slot, text: choice.text }
 }
 

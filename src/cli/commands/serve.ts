@@ -1,5 +1,3 @@
-import { slotFilePath } from '../../config/slot-file.ts'
-import type { Home } from '../../files/home.ts'
 import { type GlobalOptions, homeOf, outputOf, refuseUrl } from '../globals.ts'
 import { stayWhenOutputFails } from '../lost-output.ts'
 import { runUntilStopped } from '../run-daemon.ts'
@@ -27,12 +25,11 @@ export async function serve(options: ServeOptions): Promise<void> {
   })
   output.result({ url: daemon.url, pid: process.pid, home: home.label }, () => `hal0 serves ${daemon.url}`)
   const rows = daemon.slots.rows()
-  if (rows.length === 0) output.note(noSlotText(home))
+  if (rows.every((row) => row.model_id === null)) output.note(NO_MODEL_TEXT)
   for (const line of slotWarnings(rows)) output.note(line)
   await runUntilStopped(daemon, signals, output)
 }
 
-function noSlotText(home: Home): string {
-  return `hal0: there is no slot yet. Write ${slotFilePath(home, 'NAME')} (docs/install.md shows one) and start hal0 again,
-  or stop this one and run \`hal0 quickstart --home ${home.label === '/' ? 'DIR' : home.label}\`, which makes the slot \`agent\` with the bundled model.`
-}
+/** What a fresh home lacks: its slots have nothing to run. */
+const NO_MODEL_TEXT = `hal0: no slot has a model yet. \`hal0 model list\` shows the models there are, \`hal0 model add FILE\` and
+  \`hal0 model pull ORG/NAME\` bring one; then: hal0 slot create mine --model ID && hal0 slot load mine`
