@@ -95,7 +95,9 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   const closing = new AbortController()
   undo.push(async () => closing.abort())
   const runners = createLiveRunners(live, closing.signal)
-  const ports = createPortPool(settings.slots.port_range)
+  let url = ''
+  const gatewayPort = () => (url === '' ? undefined : Number(new URL(url).port))
+  const ports = createPortPool(settings.slots.port_range, gatewayPort)
   const memoryBytes = (await readHostMemory('/'))?.totalBytes ?? 0
   const registriesDeps = { home, live, runners, log, memoryBytes }
   const registries = createRegistries(registriesDeps)
@@ -120,8 +122,8 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     baseline,
     clock,
     log,
-    onChange: async () => {
-      await live.reload()
+    onChange: async (changed) => {
+      await live.reload(changed)
       // Those that hold them look afresh each time: what may change at once does.
       Object.assign(slotSettings, slotSettingsOf(live.settings()))
       Object.assign(gatewaySettings, gatewaySettingsOf(live.settings()))
@@ -131,7 +133,10 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   })
   undo.push(() => watch.close())
   const settingsWritten = (files: readonly string[]) => watch.poke(files)
-  const management = createManagement({ ...registriesDeps, bus, clock, ports, slots, settingsWritten }, registries)
+  const management = createManagement(
+    { ...registriesDeps, bus, clock, ports, slots, gatewayPort, settingsWritten },
+    registries,
+  )
   undo.push(() => management.close())
 
   const guard = createOpenGuard({ allowedHosts: () => live.settings().server.allowed_hosts })
@@ -149,7 +154,6 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   })
   undo.push(() => gateway.close())
   const startedAt = isoTime(clock.nowMs())
-  let url = ''
   const facts = (): DaemonFacts => ({
     version: ownVersion(),
     url,

@@ -10,6 +10,7 @@ import type { Profiles } from './config/profiles.ts'
 import { profilesFilePath } from './config/profiles-file.ts'
 import { addTombstone } from './config/seed-record.ts'
 import { type SeedDeps, seedHome, seedSlots } from './config/seed-slots.ts'
+import { refuseNameClash } from './config/taken-names.ts'
 import { validateHome } from './config/validate-home.ts'
 import { rewriteRetiredProfileKeys } from './config/write-profiles.ts'
 import type { EventBus } from './events/bus.ts'
@@ -75,6 +76,8 @@ export interface ManagementDeps extends RegistriesDeps {
   readonly clock: Clock
   readonly ports: PortPool
   readonly slots: SlotManager
+  /** The port that hal0 itself listens on. */
+  readonly gatewayPort: () => number | undefined
   /** hal0 itself has written these files (absolute paths): everybody looks at them. */
   readonly settingsWritten: (files: readonly string[]) => Promise<void>
 }
@@ -87,12 +90,13 @@ export interface Management {
 
 /** What people and the gateway manage besides running slots. Every write is followed by a look at the settings. Source: SPEC 16. */
 export function createManagement(deps: ManagementDeps, registries: Registries): Management {
-  const { home, live, runners, slots, ports, bus, clock, log, settingsWritten } = deps
+  const { home, live, runners, slots, ports, gatewayPort, bus, clock, log, settingsWritten } = deps
   const { models, profiles, seeding, storeFolder } = registries
   const admin = createSlotAdmin({
     home,
     slots,
     ports,
+    gatewayPort,
     runners,
     seeds: {
       reseed: (names) => seedSlots(seeding, names === undefined ? { kind: 'reseed' } : { kind: 'named', names }),
@@ -107,7 +111,9 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
     publish: (event) => bus.publish(event),
     rowOf: async (id) => (await readModelRows(home)).get(id),
     isTaken: async (id, path, repo) => {
-      const row = (await readModelRows(home)).get(id)
+      const rows = await readModelRows(home)
+      const row = rows.get(id)
+      if (row === undefined) await refuseNameClash(home, rows, id)
       return row !== undefined && row.hf_repo !== repo && firstFileOf(row) !== path
     },
     register: async (id, facts) => {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import type { Caller } from '../access/guard.ts'
 import type { Models } from '../config/models.ts'
@@ -41,9 +42,9 @@ export interface ApiContext {
   readonly ports: ManagementPorts
 }
 
-/** Hono's types of our app: what a request carries besides itself. `c.env.caller`: who asks, as the guard found. */
+/** Hono's types of our app: what a request carries besides itself. `caller`: who asks, as the guard found; `incoming`: the request as it came. */
 export interface ApiEnv {
-  Bindings: { readonly caller: Caller }
+  Bindings: { readonly caller: Caller; readonly incoming: IncomingMessage }
   /** `bodySchema`: what the body is checked against, for messages. */
   Variables: { requestId: string; bodySchema?: unknown }
 }

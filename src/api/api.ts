@@ -14,6 +14,7 @@ import { createOperations } from './operations.ts'
 import { addProfileRoutes } from './profile-routes.ts'
 import { addPullRoutes } from './pull-routes.ts'
 import { validationError } from './query.ts'
+import { refuseUnknownQuery } from './refuse-unknown-query.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
 import { addSlotActions } from './slot-actions.ts'
 import { addSlotAdminRoutes } from './slot-admin-routes.ts'
@@ -40,7 +41,7 @@ export function createApi(options: ApiOptions): ApiListener {
     const caller = callers.get(incoming)
     // Cannot be: it is set below, where the guard was asked. Were it not, nothing is open.
     if (caller === undefined) throw new Error('a request came around the guard')
-    return app.fetch(request, { caller })
+    return app.fetch(request, { caller, incoming })
   }
   const listener = getRequestListener(answer, {
     // The global Request and Response stay as they are: the gateway and the tests use them too.
@@ -84,6 +85,8 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
     c.set('requestId', newRequestId())
     await next()
     const { status } = c.res
+    // The rest of the body is not read: who sent the next request over this connection would see it break.
+    if (status >= 400 && !c.env.incoming.complete) c.res.headers.set('connection', 'close')
     // The id that the error body names leads here.
     if (status >= 400) {
       context.log.info(
@@ -94,6 +97,7 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
     c.res.headers.set('x-request-id', c.get('requestId'))
     if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
   })
+  app.use(refuseUnknownQuery(app))
   addSlotRoutes(app, context)
   addSlotActions(app, context)
   addSlotStateStream(app, context)

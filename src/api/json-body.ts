@@ -3,6 +3,7 @@ import type { MiddlewareHandler } from 'hono'
 import { Hal0Error } from '../kernel/errors.ts'
 import { MIB } from '../kernel/units.ts'
 import type { ApiEnv, ApiRequest } from './api-context.ts'
+import { findBodyMistake } from './rules/find-body-mistake.ts'
 import { findJsonMistake } from './rules/find-json-mistake.ts'
 
 /** Settings are small; an import of many profiles is the largest body there is. */
@@ -15,7 +16,7 @@ export function jsonBody<Schema extends z.ZodType>(schema: Schema, description: 
 
 /**
  * Reads the body before the validators look at it, so that what is wrong with it is told exactly. `isOptional`: an empty body means `{}`.
- * Errors: `request.too_large`, `request.invalid` (content type, no UTF-8, not JSON: with line and column).
+ * Errors: `request.too_large`, `request.invalid` (content type, no UTF-8, not JSON: with line and column; what no settings can hold).
  */
 export function readJsonBody(
   schema: z.ZodType,
@@ -45,6 +46,8 @@ export function readJsonBody(
         { param: 'body', details: { line, column } },
       )
     }
+    const unfit = findBodyMistake(JSON.parse(text))
+    if (unfit !== undefined) throw Hal0Error.of('request.invalid', `The body ${unfit}.`, { param: 'body' })
     const { method } = c.req.raw
     const headers = new Headers(c.req.raw.headers)
     headers.set('content-type', 'application/json')

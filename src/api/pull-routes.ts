@@ -1,12 +1,18 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
+import { MODEL_ID_PATTERN, MODEL_ID_RULE } from '../contract/names.ts'
 import { pullJobSchema, pullListSchema, pullRequestSchema } from '../contract/pull.ts'
 import { type ApiContext, type ApiEnv, isHead } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
-import { modelIdParams } from './query.ts'
+import { MODEL_ID_DOCS, modelIdParams } from './query.ts'
 import { errorResponse, eventStream, jsonAnswer } from './responses.ts'
 import { openSse, type SseChannel } from './sse-channel.ts'
 
 const tags = ['models']
+
+/** A pull may make a new model, so its id has to be one. */
+const newIdParams = z.object({
+  id: z.string().regex(MODEL_ID_PATTERN, `expected ${MODEL_ID_RULE}`).openapi(MODEL_ID_DOCS),
+})
 
 const list = createRoute({
   method: 'get',
@@ -24,7 +30,7 @@ const start = createRoute({
   description: 'The job goes on whoever watches it.',
   middleware: readJsonBody(pullRequestSchema, { isOptional: true }),
   request: {
-    params: modelIdParams,
+    params: newIdParams,
     body: {
       ...jsonBody(pullRequestSchema, 'Without `repo`: the `hf_repo` of the model. Without `file`: chosen by `quant`.'),
       required: false,

@@ -31,10 +31,14 @@ export const slotNameParams = z.object({ name: z.string().openapi({ example: 'ag
 /** The profile in the path. */
 export const profileNameParams = z.object({ name: z.string().openapi({ example: 'chat' }) })
 
+/** How OpenAPI describes the id of a model in a path. */
+export const MODEL_ID_DOCS = {
+  example: 'org/name.q8',
+  param: { description: 'A `/` inside an id is written `%2F`.' },
+} as const
+
 /** The model in the path: a `/` inside an id is written `%2F`. */
-export const modelIdParams = z.object({
-  id: z.string().openapi({ example: 'org/name.q8', param: { description: 'A `/` inside an id is written `%2F`.' } }),
-})
+export const modelIdParams = z.object({ id: z.string().openapi(MODEL_ID_DOCS) })
 
 /** `true` or `false` in a query string. */
 export function flagParam(description: string) {

@@ -22,6 +22,11 @@ export function configureHelp(program: Command): void {
   )
 }
 
+/** Complaints about wrong usage are not printed: whoever runs the program tells them. */
+export function silenceUsage(program: Command): void {
+  forEachCommand(program, (command) => command.configureOutput({ writeErr: () => {} }))
+}
+
 /** `help slot load` as `slot load --help`: commander's own help command looks at one word only. Other words stay as they are. */
 export function helpWords(program: Command, args: readonly string[]): string[] {
   const [first, ...words] = args

@@ -1,71 +1,69 @@
-import { access } from 'node:fs/promises'
-import { readDaemonSettings } from '../config/daemon-settings.ts'
-import { modelsFilePath, readModels } from '../config/models-file.ts'
-import { listSlotFiles, readSlotFile, slotsFolder } from '../config/slot-file.ts'
+import { basename, dirname } from 'node:path'
+import { readModels } from '../config/models-file.ts'
+import { listSlotFiles } from '../config/slot-file.ts'
+import { validateHome } from '../config/validate-home.ts'
+import type { ConfigMistakeRow } from '../contract/config-report.ts'
 import type { Home } from '../files/home.ts'
 import type { Finding } from '../hardware/finding.ts'
-import { messageOf } from '../kernel/errors.ts'
 
 /**
- * What doctor says about the files of a home: settings (the daemon does not start with mistakes in
- * them), slots, models. Not ok = a mistake, never just an absent file. Never rejects.
+ * What doctor says about the files of a home: the report of `config validate`, by what the files are for. Not ok = a mistake, or a model
+ * file that is not there; never just an absent settings file. Never rejects.
  */
-export function findHomeFiles(home: Home): Promise<readonly Finding[]> {
-  return Promise.all([findSettings(home), findSlots(home), findModels(home)])
-}
-
-async function findSettings(home: Home): Promise<Finding> {
-  const base = { name: 'settings', required: true, gives: 'hal0.toml: where the daemon listens, limits, engines' }
-  const problem = await readDaemonSettings(home).then(() => undefined, messageOf)
-  return problem === undefined
-    ? { ...base, ok: true, found: `${home.etc}/hal0.toml is absent or has no mistakes` }
-    : { ...base, ok: false, found: `${problem}; the daemon does not start` }
-}
-
-async function findSlots(home: Home): Promise<Finding> {
-  const base = { name: 'slots', required: false, gives: 'one file per slot: which model runs on which engine' }
-  const listed = await listSlotFiles(home).catch(messageOf)
-  if (typeof listed === 'string') return { ...base, ok: false, found: listed }
-  const { names, unfit } = listed
-  const models = await readModels(home).catch(() => undefined)
-  const problems = await Promise.all(names.map((name) => findSlotProblem(home, name, models)))
-  const found = problems.filter((problem) => problem !== undefined)
-  found.push(...unfit.map((file) => `${slotsFolder(home)}/${file}: not the name of a slot`))
-  if (found.length > 0) return { ...base, ok: false, found: found.join('; ') }
-  if (names.length > 0) return { ...base, ok: true, found: names.join(', ') }
-  return { ...base, ok: true, found: `no slot file yet in ${slotsFolder(home)}` }
-}
-
-/** `models` is undefined when models.toml itself cannot be read: then that is the finding. */
-async function findSlotProblem(
-  home: Home,
-  name: string,
-  models: ReadonlyMap<string, string> | undefined,
-): Promise<string | undefined> {
-  try {
-    const id = (await readSlotFile(home, name))?.model.default ?? ''
-    if (id === '' || models === undefined || models.has(id)) return undefined
-    return `${name}: no model ${JSON.stringify(id)} in ${modelsFilePath(home)}`
-  } catch (cause) {
-    return messageOf(cause)
-  }
-}
-
-async function findModels(home: Home): Promise<Finding> {
-  const base = { name: 'models', required: false, gives: 'models.toml: the file of each model id' }
-  const models = await readModels(home).catch(messageOf)
-  if (typeof models === 'string') return { ...base, ok: false, found: models }
-  const checked = await Promise.all(
-    [...models].map(async ([id, path]) => ({
-      id,
-      problem: await access(path).then(
-        () => undefined,
-        () => `${id}: there is no readable ${path}`,
-      ),
-    })),
+export async function findHomeFiles(home: Home): Promise<readonly Finding[]> {
+  const { mistakes, warnings } = await validateHome(home)
+  const gone = warnings.filter(({ code }) => code === 'slot.model_missing')
+  const told = (isMeant: (row: ConfigMistakeRow) => boolean) => [...mistakes, ...gone].filter(isMeant).map(textOf)
+  const settings = told(({ file }) => basename(file) === 'hal0.toml')
+  const models = told(({ file }) => basename(file) === 'models.toml')
+  const profiles = told(({ file }) => basename(file) === 'profiles.toml')
+  const slots = told(({ file }) => isSlotPlace(home, file))
+  const names = await listSlotFiles(home).then(
+    (listed) => listed.names,
+    () => [],
   )
-  const problems = checked.flatMap(({ problem }) => problem ?? [])
-  if (problems.length > 0) return { ...base, ok: false, found: problems.join('; ') }
-  if (checked.length > 0) return { ...base, ok: true, found: checked.map(({ id }) => id).join(', ') }
-  return { ...base, ok: true, found: `${modelsFilePath(home)} lists none yet` }
+  const ids = await readModels(home).then(
+    (rows) => [...rows.keys()],
+    () => [],
+  )
+  return [
+    {
+      name: 'settings',
+      required: true,
+      gives: 'hal0.toml: where the daemon listens, limits, engines',
+      ...verdict(settings, `${home.etc}/hal0.toml is absent or has no mistakes`, '; the daemon does not start'),
+    },
+    {
+      name: 'slots',
+      required: false,
+      gives: 'one file per slot: which model runs on which engine',
+      ...verdict(slots, names.join(', ') || `no slot file yet in ${home.etc}/slots`),
+    },
+    {
+      name: 'profiles',
+      required: false,
+      gives: 'profiles.toml: how models are run, besides the built-in ones',
+      ...verdict(profiles, `${home.etc}/profiles.toml is absent or has no mistakes`),
+    },
+    {
+      name: 'models',
+      required: false,
+      gives: 'models.toml: the file of each model id',
+      ...verdict(models, ids.join(', ') || `${home.etc}/models.toml lists none yet`),
+    },
+  ]
+}
+
+/** Slot files, their folder, and what stands between files (told with the folder of all settings). */
+function isSlotPlace(home: Home, file: string): boolean {
+  const slots = `${home.etc}/slots`
+  return file === slots || dirname(file) === slots || file === home.etc
+}
+
+function verdict(problems: readonly string[], fine: string, consequence = ''): Pick<Finding, 'ok' | 'found'> {
+  return problems.length === 0 ? { ok: true, found: fine } : { ok: false, found: problems.join('; ') + consequence }
+}
+
+function textOf({ file, key, message }: ConfigMistakeRow): string {
+  return key === '' ? `${file}: ${message}` : `${file}: ${key}: ${message}`
 }

@@ -1,7 +1,8 @@
 import { Command, CommanderError, Option } from 'commander'
 import { DEFAULT_SLOT } from '../contract/slot-row.ts'
 import { ownVersion } from '../version.ts'
-import { configureHelp, helpWords, showExamples } from './command-help.ts'
+import { UsageError } from './cli-error.ts'
+import { configureHelp, helpWords, showExamples, silenceUsage } from './command-help.ts'
 import { chat } from './commands/chat.ts'
 import { addConfigCommands } from './commands/config-commands.ts'
 import { doctor } from './commands/doctor.ts'
@@ -12,7 +13,8 @@ import { addRunnerCommands } from './commands/runner-list.ts'
 import { serve } from './commands/serve.ts'
 import { addSlotCommands } from './commands/slot-commands.ts'
 import { status } from './commands/status.ts'
-import { describeError, errorLines } from './describe-error.ts'
+import { describeError, type ErrorReport, errorLines } from './describe-error.ts'
+import { refuseEmptyWords } from './empty-words.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { wholeNumber } from './option-parsers.ts'
 
@@ -24,17 +26,30 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
   const program = buildProgram((code) => {
     exitCode = code
   })
+  // Not the parsed option: what is wrong may stand before it.
+  const isJson = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json')
+  if (isJson) silenceUsage(program)
   try {
     await program.parseAsync(helpWords(program, args), { from: 'user' })
     return exitCode
   } catch (thrown) {
-    if (thrown instanceof CommanderError) return usageExit(thrown)
+    if (thrown instanceof CommanderError) {
+      const code = usageExit(thrown)
+      if (isJson && code !== EXIT.ok) process.stderr.write(`${JSON.stringify(usageReport(thrown).body, null, 2)}\n`)
+      return code
+    }
     const report = describeError(thrown)
-    if (program.opts()['json'] === true) process.stderr.write(`${JSON.stringify(report.body, null, 2)}\n`)
+    if (isJson) process.stderr.write(`${JSON.stringify(report.body, null, 2)}\n`)
     else process.stderr.write(errorLines(report))
     if (process.env['HAL0_DEBUG'] === '1' && thrown instanceof Error) process.stderr.write(`${thrown.stack}\n`)
     return report.exitCode
   }
+}
+
+/** What commander would have told in lines of its own. */
+function usageReport(thrown: CommanderError): ErrorReport {
+  const text = thrown.code === 'commander.help' ? 'A command is missing.' : thrown.message.replace(/^error: /, '')
+  return describeError(new UsageError(text, '`hal0 --help` or `hal0 COMMAND --help` shows what there is.'))
 }
 
 /** Asked-for help and version are fine; help shown because a command was missing is not. */
@@ -54,6 +69,7 @@ export function buildProgram(end: (code: ExitCode) => void): Command {
     .option('--url <url>', 'address of the daemon (default: HAL0_API_URL, else daemon.json of the home)')
     .option('--json', 'print JSON; errors too (on stderr)')
     .showHelpAfterError('(`hal0 --help` or `hal0 COMMAND --help` shows what there is)')
+    .hook('preAction', (_program, command) => refuseEmptyWords(command))
     .exitOverride()
   showExamples(
     program,

@@ -1,3 +1,4 @@
+import { MODEL_ID_PATTERN, MODEL_ID_RULE } from '../contract/names.ts'
 import type { PullRequest } from '../contract/pull.ts'
 import { UsageError } from './cli-error.ts'
 import { modelIdFor } from './gguf-file.ts'
@@ -13,6 +14,16 @@ export interface PullWish {
  * Errors: UsageError.
  */
 export function pullWishOf(
+  repo: string | undefined,
+  file: string | undefined,
+  options: { readonly id?: string; readonly revision?: string },
+): PullWish {
+  const wish = readWords(repo, file, options)
+  if (MODEL_ID_PATTERN.test(wish.id)) return wish
+  throw new UsageError(`${JSON.stringify(wish.id)} cannot be the id of a model: expected ${MODEL_ID_RULE}.`)
+}
+
+function readWords(
   repo: string | undefined,
   file: string | undefined,
   options: { readonly id?: string; readonly revision?: string },

@@ -4,7 +4,7 @@ import { listLaneFiles } from './lane-file.ts'
 import { readModelRows } from './models-file.ts'
 import { readProfiles } from './profiles-file.ts'
 import { findNameClashes } from './rules/names.ts'
-import { findSlotClashes } from './rules/slot-clashes.ts'
+import { findSlotClashes, gatewayPortText } from './rules/slot-clashes.ts'
 import { outlineOf, placeOf, type SlotOutline } from './rules/slot-outline.ts'
 import { findMissingReferences, type MissingReference } from './rules/slot-references.ts'
 import { listSlotFiles, slotFilePath } from './slot-file.ts'
@@ -14,6 +14,8 @@ import { readSlotData } from './write-slot.ts'
 export interface SlotRefsDeps {
   readonly home: Home
   readonly knownRunners: () => readonly string[]
+  /** The port that hal0 itself listens on. */
+  readonly gatewayPort?: (() => number | undefined) | undefined
   /** A slot whose names become free with this write: it is being renamed. */
   readonly replaces?: string
 }
@@ -38,6 +40,9 @@ export async function checkSlotRefs(deps: SlotRefsDeps, slot: GuardedSlot, keys:
   }
   const others = await readOthers(home, new Set([name, replaces]))
   if (keys.has('name') || keys.has('aliases')) await refuseNameClash(home, self, others, known.models ?? [])
+  if (keys.has('port') && self.port !== undefined && self.port === deps.gatewayPort?.()) {
+    throw refusal('slot.port_in_use', name, { key: 'port', message: gatewayPortText(self.port) })
+  }
   for (const clash of findSlotClashes([...others, self].map(placeOf))) {
     const isTouched = clash.key === 'default' ? keys.has('default') || keys.has('type') : keys.has(clash.key)
     const isOurs = clash.slots.some((one) => one.name === name)

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'smol-toml'
@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Home, homeAt } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { daemonSettingsPath, readDaemonSettings, redactSettings } from './daemon-settings.ts'
-import { findModelPath, modelsFilePath, moveModel, readModels, registerModel } from './models-file.ts'
+import { findModelRow, modelsFilePath, moveModel, readModels, registerModel } from './models-file.ts'
 import { isAutoloaded, runnerKeyOf } from './rules/slot-defaults.ts'
 import { listSlotFiles, readSlotFile, removeSlotFile, slotFilePath, slotsFolder } from './slot-file.ts'
 import { guardSlotText, guardSlotWrite } from './slot-gate.ts'
@@ -270,7 +270,10 @@ describe('slot files', () => {
     await writeFile(slotFilePath(home, 'c'), 'name = "c"\n')
     expect((await failure(renameSlotFile(home, 'a', 'c', 'api'))).code).toBe('slot.exists')
     expect((await failure(renameSlotFile(home, 'a', 'No!', 'api'))).code).toBe('validation.invalid')
+    // A token may stand in it: what was private stays so.
+    await chmod(slotFilePath(home, 'a'), 0o600)
     await renameSlotFile(home, 'a', 'b', 'api')
+    expect((await stat(slotFilePath(home, 'b'))).mode & 0o777).toBe(0o600)
     expect((await listSlotFiles(home)).names).toEqual(['b', 'c'])
     expect(await readFile(slotFilePath(home, 'b'), 'utf8')).toBe('# mine\nname = "b" # the name\nport = 9000\n')
     await removeSlotFile(home, 'b')
@@ -318,7 +321,7 @@ describe('models.toml', () => {
 
   it('names the registry and what it knows when a model is missing', async () => {
     await registerModel(home, 'a', '/a.gguf')
-    const error = await failure(findModelPath(home, 'b'))
+    const error = await failure(findModelRow(home, 'b'))
     expect(error.code).toBe('model.not_found')
     expect(error.message).toContain('known: a')
   })

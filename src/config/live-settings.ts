@@ -2,16 +2,19 @@ import type { NewEvent } from '../contract/events.ts'
 import type { Home } from '../files/home.ts'
 import { messageOf, toHal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
-import { type DaemonSettings, readDaemonSettings } from './daemon-settings.ts'
-import { readModelRows } from './models-file.ts'
+import { type DaemonSettings, daemonSettingsPath, readDaemonSettings } from './daemon-settings.ts'
+import { modelsFilePath, readModelRows } from './models-file.ts'
 
 /** The parts of a home's settings that everybody asks for, as they were when they were last right. Source: SPEC 2 "last good version". */
 export interface LiveSettings {
   settings(): DaemonSettings
   /** Ids of models.toml. */
   modelIds(): ReadonlySet<string>
-  /** Reads both files again; a wrong one keeps what was, and is told to log and bus. Never rejects. */
-  reload(): Promise<void>
+  /**
+   * Reads both files again, or those of them that are among `changed` (absolute paths): another one may be half written at this moment, which
+   * reads as if keys had been taken out. A wrong one keeps what was, and is told to log and bus. Never rejects.
+   */
+  reload(changed?: readonly string[]): Promise<void>
 }
 
 export interface LiveSettingsDeps {
@@ -47,11 +50,15 @@ export async function openLiveSettings(deps: LiveSettingsDeps): Promise<LiveSett
   return {
     settings: () => settings,
     modelIds: () => modelIds,
-    reload: async () => {
-      await refresh('hal0.toml', async () => {
-        settings = await readDaemonSettings(deps.home)
-      })
-      await readModels()
+    reload: async (changed) => {
+      const isMeant = (part: string, path: string) =>
+        changed === undefined || changed.includes(path) || problems.has(part)
+      if (isMeant('hal0.toml', daemonSettingsPath(deps.home))) {
+        await refresh('hal0.toml', async () => {
+          settings = await readDaemonSettings(deps.home)
+        })
+      }
+      if (isMeant('models.toml', modelsFilePath(deps.home))) await readModels()
     },
   }
 }

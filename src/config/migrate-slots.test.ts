@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,6 +38,50 @@ extra_args = "--temp 0.2 --grammar 'a b'"
 `
 
 describe('migrateSlots', () => {
+  /** `inBetween` happens between the plan and the write, each time. */
+  const meanwhile = (inBetween: () => void) => Object.assign(['cpu'], { includes: () => (inBetween(), true) })
+  const RUN = '[profiles.mine-base]\nrunner = "cpu"\n'
+
+  it('does not write over a profile that somebody made under its name meanwhile', async () => {
+    const others = `${RUN}\n[profiles.mine-migrated]\nintent = "of somebody else"\n`
+    await writeFile(slotFilePath(home, 'mine'), 'name = "mine"\nprofile = "mine-base"\nparallel = 4\n')
+    await writeFile(profilesFilePath(home), RUN)
+    const runnerKeys = meanwhile(() => writeFileSync(profilesFilePath(home), others))
+    const { migrated, failed } = await migrateSlots(home, { runnerKeys })
+    expect([migrated.map(({ profile }) => profile), failed]).toEqual([['mine-migrated-2'], []])
+    expect(await readFile(profilesFilePath(home), 'utf8')).toContain(others)
+    expect(await readSlotFile(home, 'mine')).toMatchObject({ profile: 'mine-migrated-2' })
+  })
+
+  it('two at once end as one does, and neither fails', async () => {
+    for (let n = 1; n <= 8; n++) {
+      await writeFile(slotFilePath(home, `s${n}`), `# ${n}\nname = "s${n}"\nparallel = ${n} # people\n`)
+    }
+    const both = await Promise.all([migrateSlots(home), migrateSlots(home)])
+    expect(both.flatMap(({ failed }) => failed)).toEqual([])
+    expect(both.flatMap(({ migrated }) => migrated)).toHaveLength(8)
+    expect([...(await readProfiles(home)).keys()].filter((name) => name.includes('migrated'))).toHaveLength(8)
+    for (let n = 1; n <= 8; n++) {
+      expect(await readFile(slotFilePath(home, `s${n}`), 'utf8')).toBe(
+        `# ${n}\nname = "s${n}"\nprofile = "s${n}-migrated"\n`,
+      )
+    }
+  })
+
+  it('gives up on a file that is changed again and again, and says so', async () => {
+    await writeFile(slotFilePath(home, 'mine'), 'name = "mine"\nprofile = "mine-base"\nparallel = 4\n')
+    await writeFile(profilesFilePath(home), RUN)
+    let n = 0
+    const runnerKeys = meanwhile(() =>
+      writeFileSync(slotFilePath(home, 'mine'), `name = "mine"\nprofile = "mine-base"\nparallel = ${n++}\n`),
+    )
+    expect(await migrateSlots(home, { runnerKeys })).toMatchObject({
+      migrated: [],
+      failed: [{ message: expect.stringContaining('changed by someone else meanwhile; run `hal0 config migrate`') }],
+    })
+    expect(await readFile(slotFilePath(home, 'mine'), 'utf8')).toContain(`parallel = ${n - 1}`)
+  })
+
   it('moves each key to its owner, keeps comments and a copy', async () => {
     const file = slotFilePath(home, 'mine')
     await writeFile(file, OLD)

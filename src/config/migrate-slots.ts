@@ -60,10 +60,10 @@ export async function migrateSlots(home: Home, options: MigrationOptions = {}): 
   for (const name of names) {
     const file = slotFilePath(home, name)
     try {
-      const plan = await planMigration(home, name, runnerKeys)
-      if (plan === undefined) continue
-      if (plan.ok) migrated.push(await carryOut(home, plan.value))
-      else failed.push(...plan.error)
+      const done = await migrateSlot(home, name, runnerKeys)
+      if (done === undefined) continue
+      if (done.ok) migrated.push(done.value)
+      else failed.push(...done.error)
     } catch (cause) {
       if (!(cause instanceof Hal0Error)) throw cause
       failed.push({ file, key: cause.param ?? '', message: cause.message, code: cause.code })
@@ -72,9 +72,34 @@ export async function migrateSlots(home: Home, options: MigrationOptions = {}): 
   return { migrated, failed }
 }
 
+/** Somebody wrote what the plan was made from. */
+class ChangedMeanwhile extends Error {}
+
+/** Nobody writes so often by hand; a program that does would go on for ever. */
+const ATTEMPTS = 3
+
+/** Undefined = there is nothing to migrate, perhaps because a second migration has just done it. */
+async function migrateSlot(
+  home: Home,
+  name: string,
+  runnerKeys: readonly string[],
+): Promise<Result<Migration['migrated'][number], readonly ConfigMistakeRow[]> | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    const plan = await planMigration(home, name, runnerKeys)
+    if (plan === undefined || !plan.ok) return plan
+    try {
+      return ok(await carryOut(home, plan.value))
+    } catch (cause) {
+      if (!(cause instanceof ChangedMeanwhile)) throw cause
+      if (attempt < ATTEMPTS) continue
+      throw Hal0Error.of('config.invalid', `${cause.message} meanwhile; run \`hal0 config migrate\` again`, { cause })
+    }
+  }
+}
+
 async function readRunnerKeys(home: Home): Promise<readonly string[]> {
   const { data } = await readHomeData(daemonSettingsPath(home))
-  return [...RUNNER_KEYS, ...tableNames(data ?? {}, 'runners')]
+  return [...new Set([...RUNNER_KEYS, ...tableNames(data ?? {}, 'runners')])]
 }
 
 async function planMigration(
@@ -171,7 +196,13 @@ async function carryOut(home: Home, plan: Plan): Promise<Migration['migrated'][n
   const { profile, model } = plan
   // First what the slot will name, then the slot: cut off in between, the slot is as it was.
   if (profile !== undefined && !profile.isThere) {
-    await writeProfiles(home, () => ({ set: { [profile.name]: profile.body } }))
+    await writeProfiles(home, (profiles) => {
+      const known = profiles.get(profile.name)
+      if (known !== undefined && !isSameData(known.body, profile.body)) {
+        throw new ChangedMeanwhile(`profile "${profile.name}" was made by someone else`)
+      }
+      return { set: { [profile.name]: profile.body } }
+    })
   }
   if (model !== undefined) {
     await writeModelRows(home, (rows) => ({ [model.id]: mergedFacts(model.id, rows.get(model.id), model.facts) }))
@@ -179,7 +210,7 @@ async function carryOut(home: Home, plan: Plan): Promise<Migration['migrated'][n
   const backup = await withWriteLock(home, async () => {
     const now = await readConfigText(plan.file)
     if (now === 'absent' || !now.ok || now.value !== plan.text) {
-      throw Hal0Error.of('config.invalid', 'was changed by someone else meanwhile; run `hal0 config migrate` again')
+      throw new ChangedMeanwhile('the file was changed by someone else')
     }
     const copy = await backUp(plan.file)
     await writeSlotFile(home, plan.guarded)

@@ -55,11 +55,6 @@ export async function findModelRow(home: Home, id: string): Promise<ModelFacts> 
   throw noSuchModel(home, id, [...rows.keys()])
 }
 
-/** Errors: as `findModelRow`. */
-export async function findModelPath(home: Home, id: string): Promise<string> {
-  return firstFileOf(await findModelRow(home, id))
-}
-
 /** How many ids an error lists at most. */
 const MAX_LISTED = 20
 

@@ -3,9 +3,16 @@ import { Hal0Error } from '../kernel/errors.ts'
 import { selectNearest } from '../kernel/nearest-word.ts'
 import { findFlagMistake, screenFlags } from '../launch/rules/screen-flags.ts'
 import { flagWords } from './profiles-file.ts'
-import { definedBody, dialectOf, modeConflict } from './rules/profile-flags.ts'
+import { definedBody, dialectOf } from './rules/profile-flags.ts'
 import { type DataMistake, findSchemaMistakes } from './rules/schema-mistakes.ts'
 import { isTable } from './rules/table.ts'
+
+/** Profiles are found below `/api/profiles/`, where these words do something else. */
+const RESERVED_NAMES: readonly string[] = ['export', 'import']
+
+function reservedText(name: string): string {
+  return `"${name}" is reserved: /api/profiles/${name} does something else; give the profile another name`
+}
 
 interface FieldMistake {
   readonly key: string
@@ -23,16 +30,12 @@ export function guardProfileWrite(name: string, body: unknown, knownRunners: rea
   const parsed = profileBodySchema.safeParse(body)
   const mistakes: FieldMistake[] = [
     ...(named.error?.issues.map(({ message }) => ({ key: 'name', message })) ?? []),
+    ...(RESERVED_NAMES.includes(name) ? [{ key: 'name', message: reservedText(name) }] : []),
     ...(parsed.success ? [] : findSchemaMistakes(profileBodySchema, parsed.error).map(fieldMistake)),
   ]
   if (!parsed.success) throw invalidProfile(name, mistakes)
   const words = flagWords(parsed.data)
   if (!words.ok) mistakes.push({ key: 'flags', message: words.error })
-  const both = words.ok ? modeConflict(words.value) : []
-  if (both.length > 0) {
-    const message = `${both.join(' and ')} exclude each other: one process does one of them; make two profiles`
-    mistakes.push({ key: 'flags', message })
-  }
   const { runner } = parsed.data
   const misread = words.ok ? findFlagMistake(words.value, dialectOf(runner)) : undefined
   if (misread !== undefined) mistakes.push({ key: 'flags', message: misread })

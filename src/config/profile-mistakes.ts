@@ -1,10 +1,10 @@
 import type { ConfigMistakeRow } from '../contract/config-report.ts'
 import type { Home } from '../files/home.ts'
 import { selectNearest } from '../kernel/nearest-word.ts'
-import { screenFlags } from '../launch/rules/screen-flags.ts'
+import { findFlagMistake, screenFlags } from '../launch/rules/screen-flags.ts'
 import { mistakeRow, readHomeFile } from './home-file.ts'
 import { flagWords, profilesFilePath, profilesFileSchema } from './profiles-file.ts'
-import { dialectOf, modeConflict } from './rules/profile-flags.ts'
+import { dialectOf } from './rules/profile-flags.ts'
 import { tableNames } from './rules/slot-outline.ts'
 import { isTable } from './rules/table.ts'
 import { SEED_PROFILES } from './seed-profiles.ts'
@@ -16,6 +16,8 @@ export interface ProfileFindings {
   readonly warnings: readonly ConfigMistakeRow[]
   /** Every profile that a slot may name, the built-in ones first; undefined = it cannot be told. */
   readonly names: readonly string[] | undefined
+  /** Profile → the runner that it names, where it names one. */
+  readonly runners: ReadonlyMap<string, string>
 }
 
 /**
@@ -34,7 +36,11 @@ export async function findProfileMistakes(home: Home, runnerKeys: readonly strin
       .map(([name]) =>
         mistakeRow(file, `profiles.${name}.mtp`, 'mtp is speculation now: hal0 rewrites it at the next start'),
       ),
-    names: data && [...Object.keys(SEED_PROFILES), ...tableNames(data, 'profiles')],
+    runners: new Map([
+      ...Object.entries(SEED_PROFILES).flatMap(([name, { runner }]) => pair(name, runner)),
+      ...tables.flatMap(([name, { runner }]) => pair(name, runner)),
+    ]),
+    names: data && [...new Set([...Object.keys(SEED_PROFILES), ...tableNames(data, 'profiles')])],
   }
 }
 
@@ -59,14 +65,16 @@ function findBodyMistakes(
   for (const { flag, detail } of screenFlags(words.value, dialectOf(runner))) {
     found.push(mistakeRow(file, `${key}.flags`, `${flag}: ${detail}`, 'profile.flag_denied'))
   }
-  const both = modeConflict(words.value)
-  if (both.length > 0) {
-    found.push(mistakeRow(file, `${key}.flags`, `${both.join(' and ')} exclude each other: make two profiles`))
-  }
+  const misread = findFlagMistake(words.value, dialectOf(runner))
+  if (misread !== undefined) found.push(mistakeRow(file, `${key}.flags`, misread))
   return found
 }
 
 function readFlags(value: unknown): string | string[] | undefined {
   if (typeof value === 'string') return value
   return Array.isArray(value) && value.every((word) => typeof word === 'string') ? value : undefined
+}
+
+function pair(name: string, runner: unknown): (readonly [string, string])[] {
+  return typeof runner === 'string' ? [[name, runner]] : []
 }

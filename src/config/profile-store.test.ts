@@ -12,7 +12,7 @@ import { screenFlags } from '../launch/rules/screen-flags.ts'
 import { createProfiles } from './profile-store.ts'
 import type { Profiles } from './profiles.ts'
 import { defaultProfileOf, launchProfileOf, profilesFilePath, readProfiles } from './profiles-file.ts'
-import { canonicalJson, dialectOf, hostPaths, modeConflict } from './rules/profile-flags.ts'
+import { canonicalJson, dialectOf, hostPaths } from './rules/profile-flags.ts'
 import { SEED_PROFILE_NAMES, SEED_PROFILES } from './seed-profiles.ts'
 import { rewriteRetiredProfileKeys } from './write-profiles.ts'
 
@@ -62,7 +62,6 @@ describe('seed profiles', () => {
   it.each(Object.entries(SEED_PROFILES))('%s passes the gate of custom ones', (_name, body) => {
     const words = Array.isArray(body.flags) ? body.flags : []
     expect(screenFlags(words, dialectOf(body.runner))).toEqual([])
-    expect(modeConflict(words)).toEqual([])
     expect(body.intent).toMatch(/\.$/)
     if (body.runner !== undefined) expect(words).toEqual([])
   })
@@ -171,14 +170,16 @@ describe('writing', () => {
     [
       'both mode flags',
       { name: 'x', flags: ['--embeddings', '--rerank'] },
-      'validation.invalid',
-      ['exclude each other'],
+      'profile.flag_denied',
+      ['--rerank: an engine either embeds or reranks'],
     ],
     ['an unclosed quote', { name: 'x', flags: '"' }, 'validation.invalid', ['flags: the quote " at line 1, column 1']],
     ['a runner nobody knows', { name: 'x', runner: 'cdua' }, 'validation.invalid', ['did you mean cuda?']],
     ['a name that is taken by a seed', { name: 'chat' }, 'profile.exists', ['built-in']],
     ['a name that is taken', { name: 'old' }, 'profile.exists', ['already']],
     ['a source that does not exist', { name: 'x', from: 'agnet' }, 'profile.not_found', ['did you mean agent?']],
+    ['a name that the API needs', { name: 'export' }, 'validation.invalid', ['"export" is reserved']],
+    ['another name that the API needs', { name: 'import' }, 'validation.invalid', ['"import" is reserved']],
     ['a name that is none', { name: 'X y' }, 'validation.invalid', ['name: expected 1 to 32']],
     [
       'a small window and two lines',

@@ -67,6 +67,14 @@ export async function readProfiles(home: Home): Promise<ReadonlyMap<string, Prof
   return new Map(profiles.map((profile) => [profile.name, profile]))
 }
 
+/**
+ * One profile; undefined = there is none of that name. A built-in one is there whatever profiles.toml holds.
+ * Errors: `config.invalid`.
+ */
+export async function readProfile(home: Home, name: string): Promise<Profile | undefined> {
+  return isSeedProfile(name) ? profileOf(name, SEED_PROFILES[name], true) : (await readProfiles(home)).get(name)
+}
+
 /** What `mtp` said, in today's words; `speculation` beside it wins. */
 export function withSpeculation(body: ProfileBody, mtp: boolean | undefined): ProfileBody {
   if (mtp === undefined || body.speculation !== undefined) return body

@@ -8,7 +8,7 @@ import { configError } from './mistake.ts'
 import type { SlotConfig } from './rules/slot-schema.ts'
 import { type GuardedSlot, guardSlotText } from './slot-gate.ts'
 
-export { type SlotConfig, slotFileSchema } from './rules/slot-schema.ts'
+export type { SlotConfig } from './rules/slot-schema.ts'
 
 export function slotsFolder(home: Home): string {
   return join(home.etc, 'slots')

@@ -1,9 +1,9 @@
-import { parse } from 'smol-toml'
 import type { Home } from '../files/home.ts'
 import { readConfigText } from './config-text.ts'
 import { defaultProfileOf } from './profiles-file.ts'
 import { isTable } from './rules/table.ts'
 import { listSlotFiles, readSlotFile, slotFilePath } from './slot-file.ts'
+import { parseTomlData } from './toml-file.ts'
 
 /** What a slot's file binds, as far as it can be read. */
 export interface SlotUse {
@@ -44,12 +44,13 @@ const UNKNOWN: Omit<SlotUse, 'slot'> = { profile: undefined, modelId: undefined,
 async function readLeniently(path: string): Promise<Omit<SlotUse, 'slot'>> {
   const text = await readConfigText(path)
   if (text === 'absent' || !text.ok) return UNKNOWN
-  try {
-    const data = parse(text.value)
+  const parsed = parseTomlData(path, text.value)
+  if (parsed.ok) {
+    const data = parsed.value
     const model = isTable(data['model']) ? data['model']['default'] : undefined
     const aliases = Array.isArray(data['aliases']) ? data['aliases'].filter((alias) => typeof alias === 'string') : []
     return { profile: stringOf(data['profile']), modelId: stringOf(model), aliases }
-  } catch {
+  } else {
     return {
       profile: /^\s*profile\s*=\s*(["'])(.*?)\1/m.exec(text.value)?.[2],
       modelId: /^\s*(?:model\s*\.\s*)?default\s*=\s*(["'])(.*?)\1/m.exec(text.value)?.[2],

@@ -159,6 +159,11 @@ const BROKEN: readonly (readonly [
   ['a lane of another name', { 'lanes/l.toml': 'name = "k"\n' }, ['config.invalid lanes/l.toml name']],
   ['a lane with a mistyped key', { 'lanes/l.toml': 'gpu = [0]\n' }, ['config.invalid lanes/l.toml gpu']],
   [
+    'a lane whose default names no model',
+    { 'lanes/l.toml': '[default]\n' },
+    ['config.invalid lanes/l.toml default.model'],
+  ],
+  [
     'a GPU of two lanes',
     { 'lanes/k.toml': 'gpus = [0]\n', 'lanes/l.toml': 'gpus = [0, 1]\n' },
     ['config.invalid lanes/l.toml gpus'],

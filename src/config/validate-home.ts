@@ -4,17 +4,20 @@ import type { ConfigMistakeRow, ConfigReport } from '../contract/config-report.t
 import { NAME_RULE } from '../contract/names.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error, messageOf } from '../kernel/errors.ts'
+import { createRunnerRegistry } from '../runners/build-registry.ts'
 import { RUNNER_KEYS } from '../runners/runner-keys.ts'
-import { daemonSettingsPath, daemonSettingsSchema } from './daemon-settings.ts'
+import { type DaemonSettings, daemonSettingsPath, daemonSettingsSchema } from './daemon-settings.ts'
 import { mistakeRow, readHomeData, readHomeFile } from './home-file.ts'
 import { laneFilePath, laneFileSchema, lanesFolder } from './lane-file.ts'
 import { modelsFilePath, modelsFileSchema } from './models-file.ts'
 import { findProfileMistakes } from './profile-mistakes.ts'
+import { defaultProfileOf } from './profiles-file.ts'
 import { inspectSlot } from './rules/inspect-slot.ts'
 import { findGpuClashes, type LaneGpus } from './rules/lane-clashes.ts'
 import { findNameClashes } from './rules/names.ts'
 import { retiredKeysOf } from './rules/retired-keys.ts'
-import { findSlotClashes } from './rules/slot-clashes.ts'
+import { findSlotClashes, gatewayPortText } from './rules/slot-clashes.ts'
+import { runnerKeyOf } from './rules/slot-defaults.ts'
 import { outlineOf, placeOf, type SlotOutline, tableNames } from './rules/slot-outline.ts'
 import { findMissingReferences } from './rules/slot-references.ts'
 import { isTable, type Table } from './rules/table.ts'
@@ -41,7 +44,7 @@ export async function validateHome(
   const settings = await readHomeFile(daemonSettingsPath(home), daemonSettingsSchema)
   const models = await readHomeFile(modelsFilePath(home), modelsFileSchema)
   const stacks = await readHomeFile(stacksFilePath(home), stacksFileSchema)
-  const runners = options.runnerKeys ?? [...RUNNER_KEYS, ...tableNames(settings.data ?? {}, 'runners')]
+  const runners = options.runnerKeys ?? [...new Set([...RUNNER_KEYS, ...tableNames(settings.data ?? {}, 'runners')])]
   const profiles = await findProfileMistakes(home, runners)
   const slots = await findSlotMistakes(home)
   const lanes = await findLaneMistakes(home)
@@ -55,6 +58,10 @@ export async function validateHome(
     ...slots.outlines.flatMap((slot) =>
       findMissingReferences(slot, known).map(({ key, message, code }) => mistakeRow(slot.file, key, message, code)),
     ),
+    ...findUnservedTypes(slots.outlines, profiles.runners, settings.value?.runners ?? {}),
+    ...slots.outlines
+      .filter(({ port }) => port !== undefined && port === settings.value?.server.port)
+      .map(({ file, port }) => mistakeRow(file, 'port', gatewayPortText(port), 'slot.port_in_use')),
     ...findNameClashes(names).map(({ name, message }) => mistakeRow(home.etc, name, message)),
     ...findSlotClashes(slots.outlines.map(placeOf)).map(({ key, slots: [, slot], message, code }) =>
       mistakeRow(slot.file, key, message, code),
@@ -78,6 +85,24 @@ export async function validateHome(
         : []),
     ],
   }
+}
+
+/** A slot whose runner cannot do what its type asks for. */
+function findUnservedTypes(
+  slots: readonly SlotOutline[],
+  runnersOfProfiles: ReadonlyMap<string, string>,
+  settings: DaemonSettings['runners'],
+): readonly ConfigMistakeRow[] {
+  const registry = createRunnerRegistry(settings)
+  return slots.flatMap((slot) => {
+    const profile = slot.profile ?? defaultProfileOf(slot.type)
+    const key = runnerKeyOf(slot, runnersOfProfiles.get(profile))
+    const types = registry.find(key)?.types
+    // One that there is not is told elsewhere, and one of a later version is no mistake of the file.
+    if (types === undefined || types.includes(slot.type)) return []
+    const message = `runner "${key}" does not serve type "${slot.type}", only ${types.join(', ')}: set another binary or type`
+    return [mistakeRow(slot.file, 'type', message, 'slot.config_error')]
+  })
 }
 
 async function findSlotMistakes(home: Home): Promise<Findings & { readonly outlines: readonly SlotOutline[] }> {

@@ -36,6 +36,7 @@ const ALLOWED: Readonly<Record<string, { readonly names: readonly string[]; read
   'config/models-file.ts': { names: ['writeFileWhole', 'writeToml'], writes: 'models.toml' },
   'config/seed-record.ts': { names: ['writeFileWhole'], writes: 'var-lib: which seeds were written and deleted' },
   'config/delete-model-files.ts': { names: ['rmdir', 'unlink'], writes: 'the model store' },
+  'config/config-text.ts': { names: ['open'], writes: 'nothing: reads' },
   'config/write-lock.ts': { names: ['open'], writes: 'var-lib/config.lock, always empty' },
   'daemon.ts': { names: ['rm', 'writeFileWhole'], writes: 'daemon.json' },
   'slots/engine-key.ts': { names: ['writeFileWhole'], writes: 'var-lib: the engine key' },

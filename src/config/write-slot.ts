@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { stringify } from 'smol-toml'
 import { writeFileWhole } from '../files/atomic-write.ts'
 import type { Home } from '../files/home.ts'
@@ -55,7 +56,9 @@ export async function renameSlotFile(home: Home, from: string, to: string, sourc
     throw Hal0Error.of('slot.exists', `slot ${to} has a file already (${target})`, { details: { slot: to } })
   }
   const guarded = guardSlotWrite({ ...dataOf(home, from, text), name: to }, { file: target, name: to, source })
-  await writeFileWhole(target, editToml(text, guarded.payload).text)
+  // What only its owner may read stays so under the new name.
+  const { mode } = await stat(slotFilePath(home, from))
+  await writeFileWhole(target, editToml(text, guarded.payload).text, mode & 0o777)
   await removeSlotFile(home, from)
   return guarded
 }

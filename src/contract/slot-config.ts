@@ -20,6 +20,8 @@ export const slotChangeSchema = z.object({
   changed: z.array(z.string()),
   /** Of those that run: what differs from a start now; empty = nothing runs, or all of it is applied. */
   restart_needed: z.array(z.string()),
+  /** Why a start now would fail; null = it would not. */
+  problem: z.string().nullable(),
 })
 export type SlotChange = z.infer<typeof slotChangeSchema>
 

@@ -33,7 +33,10 @@ export const slotRowSchema = z.object({
   state: slotStateSchema,
   /** Names besides its own under which requests reach it. */
   aliases: z.array(z.string()),
+  /** What runs or would run. */
   model_id: z.string().nullable(),
+  /** What the slot's file binds: another than `model_id` while one was swapped in, or loaded on demand. */
+  file_model_id: z.string().nullable(),
   /** The profile a start now would use; null while the file cannot be read. */
   profile: z.string().nullable(),
   type: slotTypeSchema,

@@ -16,15 +16,19 @@ export function selectNearest(word: string, known: Iterable<string>): string | u
   return best?.word
 }
 
-/** Levenshtein distance, one row at a time. */
+/** Edits between two words: letters put in, left out, replaced, or two neighbours that changed places. One row at a time. */
 function countEdits(from: string, to: string): number {
-  let previous = Array.from({ length: to.length + 1 }, (_, i) => i)
+  let before: readonly number[] = []
+  let previous: readonly number[] = Array.from({ length: to.length + 1 }, (_, i) => i)
   for (let i = 1; i <= from.length; i++) {
     const row = [i]
     for (let j = 1; j <= to.length; j++) {
-      const swap = (previous[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1)
-      row.push(Math.min(swap, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1))
+      const replaced = (previous[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1)
+      const isTurned = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
+      const turned = isTurned ? (before[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY
+      row.push(Math.min(replaced, turned, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1))
     }
+    before = previous
     previous = row
   }
   return previous[to.length] ?? 0

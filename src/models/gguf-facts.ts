@@ -32,7 +32,8 @@ export async function readGgufFacts(path: string): Promise<GgufFacts> {
 export async function readAllFacts(path: string): Promise<ReadFacts> {
   const opened = await openGgufFile(path)
   if (!opened.ok) {
-    throw Hal0Error.of('slot.model_missing', describeGgufRefusal(path, opened.error), { details: { path } })
+    const remedy = 'Give the path of a model file in GGUF format; `hal0 model scan FOLDER` shows those of a folder.'
+    throw Hal0Error.of('slot.model_missing', describeGgufRefusal(path, opened.error), { details: { path, remedy } })
   }
   const handle = opened.value
   try {

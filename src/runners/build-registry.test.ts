@@ -161,7 +161,7 @@ describe('where vLLM and SGLang are found', () => {
   ])('says what was looked for: %s', async (key, create) => {
     await expect(create(options({}, '/nowhere')).findCommand()).rejects.toMatchObject({
       code: 'slot.spawn_failed',
-      message: expect.stringMatching(new RegExp(`"${key}" on PATH; .*\\[runners\\.${key}\\].*start hal0 again`)),
+      message: expect.stringMatching(new RegExp(`"${key}" on PATH; .*\\[runners\\.${key}\\] of hal0\\.toml$`)),
     })
   })
 
@@ -218,7 +218,7 @@ describe('where llama-server is found', () => {
   it('says what was looked for, where, and how to get it', async () => {
     await expect(find({ PATH: '/nowhere' })).rejects.toMatchObject({
       code: 'slot.spawn_failed',
-      message: expect.stringMatching(/"llama-server" on PATH; .*\[runners\.cpu\].*start hal0 again.*"embedded"/),
+      message: expect.stringMatching(/"llama-server" on PATH; .*\[runners\.cpu\].*"embedded"/),
     })
     await chmod(program, 0o644)
     await expect(find({ binary: program })).rejects.toMatchObject({

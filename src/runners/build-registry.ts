@@ -25,7 +25,7 @@ export function createRunnerRegistry(settings: RunnersSettings, signal?: AbortSi
   const { env } = process
   const reader = createEngineReader(env, { signal })
   const runners: readonly Runner[] = [
-    createEmbeddedRunner(reader),
+    createEmbeddedRunner(),
     ...LLAMA_SERVER_KEYS.map((key) =>
       createLlamaCppRunner({
         key,

@@ -151,6 +151,22 @@ describe('createEngineReader', () => {
     await expect.poll(() => processesMentioning(folder)).toEqual([])
   })
 
+  it('does not wait for what a program leaves behind, and ends it', async () => {
+    await write(`MARK='${folder}' sleep 600 & ${answer(HELP, 'version: 7')}`)
+    // The time-out is never reached: it would be longer than the test's own.
+    expect(await ask(600_000)).toMatchObject({ version: 'version: 7', abilities: { jinja: true } })
+    await expect.poll(() => processesMentioning(folder)).toEqual([])
+  })
+
+  it('tells builds apart by what was written, not by rights and names', async () => {
+    await write(answer(HELP, 'version: 7'))
+    const first = (await ask()).build
+    await chmod(program, 0o700)
+    expect((await ask()).build).toBe(first)
+    await write(answer(HELP, 'version: 88'))
+    expect((await ask()).build).not.toBe(first)
+  })
+
   it('keeps keys from the program', async () => {
     await write(`printf '%b' '${HELP}'; env > '${folder}/env'`)
     await ask()

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import type { EngineHelp } from '../contract/runner.ts'
@@ -50,11 +51,14 @@ export function createEngineReader(
   return {
     async describe(command, questions) {
       const place = JSON.stringify(command)
-      const build = await buildOf(command)
+      const files = await filesOf(command)
+      const build = buildOf(files)
       const known = readings.get(place)
       if (known?.build === build && nowMs() < known.reading.untilMs) return known.reading.facts
       const reading: Reading = {
-        facts: readFacts(questions, { env: engineEnvironment(env), signal }),
+        facts: readFacts(questions, { env: engineEnvironment(env), signal }).then((facts) => {
+          return { ...facts, build: contentOf(files) }
+        }),
         untilMs: Number.POSITIVE_INFINITY,
       }
       readings.set(place, { build, reading })
@@ -65,15 +69,23 @@ export function createEngineReader(
   }
 }
 
-async function buildOf(command: Command): Promise<string> {
-  const files = command.filter((word) => isAbsolute(word))
-  const states = await Promise.all(
-    files.map(async (path) => {
-      const state = await stat(path).catch(() => undefined)
-      return state === undefined ? 'absent' : `${state.ino}:${state.size}:${state.mtimeMs}:${state.ctimeMs}`
-    }),
-  )
-  return states.join(' ')
+type FileState = Stats | undefined
+
+function filesOf(command: Command): Promise<readonly FileState[]> {
+  const paths = command.filter((word) => isAbsolute(word))
+  return Promise.all(paths.map((path) => stat(path).catch(() => undefined)))
+}
+
+/** Changes with whatever could make the program answer differently. */
+function buildOf(files: readonly FileState[]): string {
+  return files
+    .map((file) => (file === undefined ? 'absent' : `${file.ino}:${file.size}:${file.mtimeMs}:${file.ctimeMs}`))
+    .join(' ')
+}
+
+/** Changes when the files were written anew, not when only their rights, names or place on the disk did. */
+function contentOf(files: readonly FileState[]): string {
+  return files.map((file) => (file === undefined ? 'absent' : `${file.size}:${file.mtimeMs}`)).join(' ')
 }
 
 type Surroundings = Pick<BoundedRun, 'env' | 'signal'>

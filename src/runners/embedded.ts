@@ -3,34 +3,37 @@ import { fileURLToPath } from 'node:url'
 import { findEmbeddedBuild } from '../files/embedded-build.ts'
 import { findOwnPackage } from '../files/find-package.ts'
 import { Hal0Error } from '../kernel/errors.ts'
-import { createEngineReader, type EngineReader } from './describe-engine.ts'
+import { helpText } from './embedded/rules/flags.ts'
+import { versionLine } from './embedded/version-line.ts'
 import { EMBEDDED_NO_EFFECT } from './rules/embedded-no-effect.ts'
-import type { Runner } from './runner.ts'
+import { abilitiesOf, NO_ABILITIES } from './rules/engine-facts.ts'
+import { parseHelp } from './rules/parse-help.ts'
+import type { EngineFacts, Runner } from './runner.ts'
 import { LLAMA_CPP_SIGNATURES } from './signatures.ts'
 
 /** The compiled child program; this file runs from dist/runners and, in tests, from src/runners. */
 const SERVER_PATH = fileURLToPath(new URL('../../dist/runners/embedded/server.js', import.meta.url))
 
-/** Node starts in 50 ms; on a machine that loads a model elsewhere it may take seconds. */
-const DESCRIBE_TIMEOUT_MS = 10_000
-
 function refuse(message: string): never {
   throw Hal0Error.of('slot.spawn_failed', `runner "embedded" cannot start: ${message}`)
 }
 
+/** What the child would print of itself: it is part of this package, so nobody has to start it for that. */
+function readFacts(): EngineFacts {
+  const help = parseHelp(helpText())
+  return { version: versionLine(), abilities: help === undefined ? NO_ABILITIES : abilitiesOf(help), help }
+}
+
 /** llama.cpp inside this package, in a child process: what runs where nothing else is installed. Source: SPEC 10. */
-export function createEmbeddedRunner(reader: EngineReader = createEngineReader(process.env)): Runner {
+export function createEmbeddedRunner(): Runner {
+  let known: EngineFacts | undefined
+  const facts = (): EngineFacts => (known ??= readFacts())
   return {
     key: 'embedded',
     dialect: 'llama-server',
     isSelfManaged: false,
     noEffect: EMBEDDED_NO_EFFECT,
-    describe: (command) =>
-      reader.describe(command, {
-        help: [[...command, '--help']],
-        version: [[...command, '--version']],
-        timeoutMs: DESCRIBE_TIMEOUT_MS,
-      }),
+    describe: async () => facts(),
     title: 'embedded llama.cpp (CPU)',
     types: ['llm', 'embedding'],
     routes: ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/tokenize'],

@@ -20,7 +20,10 @@ export async function findEngine(search: EngineSearch): Promise<string> {
   const where = `[runners.${search.key}]`
   const refuse = (problem: string): never => {
     throw Hal0Error.of('slot.spawn_failed', `runner "${search.key}" cannot start: ${problem}`, {
-      details: { binary: wanted },
+      details: {
+        binary: wanted,
+        remedy: `Correct ${where} of hal0.toml, or choose another runner for the slot; \`hal0 runner list\` shows what was found.`,
+      },
     })
   }
   if (wanted.includes('/')) {

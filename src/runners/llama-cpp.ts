@@ -23,6 +23,12 @@ const PROGRAM = 'llama-server'
 /** It prints its help in 50 ms, but a GPU build first looks for its devices. */
 const DESCRIBE_TIMEOUT_MS = 10_000
 
+/**
+ * Flags of the built-in profiles that builds before summer 2025 do not have: their cache is always shared, and what they do not reuse
+ * they compute again. A build that knows them gets them.
+ */
+const MISSING_IN_OLD_BUILDS: ReadonlySet<string> = new Set(['--kv-unified', '--cache-reuse'])
+
 /** llama.cpp's own `llama-server`, as found or configured. Source: SPEC 10. */
 export function createLlamaCppRunner(options: LlamaCppOptions): Runner {
   const { key, binary, env, reader = createEngineReader(env) } = options
@@ -31,7 +37,7 @@ export function createLlamaCppRunner(options: LlamaCppOptions): Runner {
     title: options.title,
     dialect: 'llama-server',
     isSelfManaged: false,
-    noEffect: new Set(),
+    noEffect: MISSING_IN_OLD_BUILDS,
     describe: (command) =>
       reader.describe(command, {
         help: [[...command, '--help']],
@@ -58,8 +64,8 @@ export function createLlamaCppRunner(options: LlamaCppOptions): Runner {
         binary,
         program: PROGRAM,
         advice:
-          `install llama.cpp, or name its llama-server as binary in [runners.${key}] of hal0.toml, and start hal0 ` +
-          'again; or give the slot the runner "embedded"',
+          `install llama.cpp, or name its llama-server as binary in [runners.${key}] of hal0.toml, or give the ` +
+          'slot the runner "embedded"',
         env,
       }),
     ],

@@ -57,9 +57,7 @@ export function createVllmRunner({ settings, env, reader }: PythonEngineOptions)
         key: 'vllm',
         binary: settings.binary,
         program: 'vllm',
-        advice:
-          'install vLLM, or name the "vllm" of its virtual environment as binary in [runners.vllm] of hal0.toml, and ' +
-          'start hal0 again',
+        advice: 'install vLLM, or name the "vllm" of its virtual environment as binary in [runners.vllm] of hal0.toml',
         env,
       }),
       'serve',
@@ -110,7 +108,7 @@ export function createSglangRunner({ settings, env, reader }: PythonEngineOption
         program: 'sglang',
         advice:
           'install SGLang, or name the "sglang" or the Python of its virtual environment as binary in ' +
-          '[runners.sglang] of hal0.toml, and start hal0 again',
+          '[runners.sglang] of hal0.toml',
         env,
       })
       return isPython(program) ? [program, '-m', 'sglang.launch_server'] : [program, 'serve']

@@ -4,6 +4,9 @@ import { MIB } from '../kernel/units.ts'
 /** A program that prints more is not answering the question. */
 const MAX_OUTPUT_BYTES = MIB
 
+/** After its end what it has written is there at once; only a process that it left behind keeps the pipes open longer. */
+const PIPES_CLOSE_MS = 500
+
 /** A short run of a program. */
 export interface BoundedRun {
   readonly program: string
@@ -32,7 +35,9 @@ export function runBounded({ program, args, env, timeoutMs, signal }: BoundedRun
     const child = spawn(program, args, { env: { ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     const parts: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
     let bytes = 0
+    let isDone = false
     const finish = (output: RunOutput | undefined): void => {
+      isDone = true
       clearTimeout(timer)
       signal?.removeEventListener('abort', giveUp)
       child.stdout.destroy()
@@ -43,7 +48,7 @@ export function runBounded({ program, args, env, timeoutMs, signal }: BoundedRun
       killGroup(child.pid)
       finish(undefined)
     }
-    const timer = setTimeout(giveUp, timeoutMs)
+    let timer = setTimeout(giveUp, timeoutMs)
     signal?.addEventListener('abort', giveUp, { once: true })
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].on('data', (part: Buffer) => {
@@ -53,10 +58,19 @@ export function runBounded({ program, args, env, timeoutMs, signal }: BoundedRun
       })
     }
     child.once('error', () => finish(undefined))
-    // 'close', not 'exit': all that was written has arrived by then. A grandchild that keeps the pipes open meets the deadline.
-    child.once('close', (code) => {
+    const answer = (code: number | null): void => {
       const text = (name: 'stdout' | 'stderr'): string => Buffer.concat(parts[name]).toString('utf8')
       finish({ code, stdout: text('stdout'), stderr: text('stderr') })
+    }
+    // 'close', not 'exit': all that was written has arrived by then.
+    child.once('close', answer)
+    child.once('exit', (code) => {
+      if (isDone) return
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        killGroup(child.pid)
+        answer(code)
+      }, PIPES_CLOSE_MS)
     })
   })
 }

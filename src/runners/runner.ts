@@ -26,13 +26,15 @@ export interface ProbeSpec {
   readonly identityPath: string | undefined
 }
 
-/** What the binary says about itself, read once per (path, size, mtime). */
+/** What the binary says about itself, read once per build (`createEngineReader`). */
 export interface EngineFacts {
-  /** First line of `--version`; undefined = it does not say. */
+  /** The line of `--version` that says it (`pickVersion`); undefined = it does not say. */
   readonly version: string | undefined
   readonly abilities: EngineAbilities
   /** Undefined = it cannot be told, and then no flag is refused as unknown. */
   readonly help: EngineHelp | undefined
+  /** Differs between builds that were written to the same place; absent = it cannot be told. */
+  readonly build?: string
 }
 
 /** An engine build that can serve a slot. Source: SPEC 10; contract suite: test/contract/runner.ts. */
@@ -53,7 +55,7 @@ export interface Runner {
   readonly signatures: readonly ErrorSignature[]
   /** Serves a baked-in model: no model has to be bound. */
   readonly isSelfManaged: boolean
-  /** Canonical flags that would only change its speed and that it does not have: left out of the command, not refused. */
+  /** Flags, in any spelling, that would only change its speed and that it does not have: left out of the command where its help does not name them, not refused. */
   readonly noEffect: ReadonlySet<string>
   /** Dialect `template`: words after the program, with ${PORT} ${MODEL} ${ALIAS} ${CTX} ${HOST}. */
   readonly template?: readonly string[]

@@ -17,7 +17,13 @@ export const LLAMA_CPP_SIGNATURES: readonly ErrorSignature[] = [
   },
   {
     cause: 'bad_flag',
-    pattern: /^error: (invalid argument|unknown argument|unknown value|invalid value)|error while handling argument/i,
+    pattern: /error while handling argument|^error: (unknown value|invalid value)/i,
+    remedy:
+      'Correct the value that the line names: flags of the profile (`hal0 profile show`), or keys of slot and model; `hal0 slot resolved` shows who sets it.',
+  },
+  {
+    cause: 'bad_flag',
+    pattern: /^error: (invalid argument|unknown argument)/i,
     remedy:
       "Set another `binary` for the slot's runner: this build of the engine does not know a flag that hal0 gives it.",
   },

@@ -59,7 +59,7 @@ export function createTemplateRunner({ key, settings, template, env }: TemplateO
         key,
         binary: program,
         program,
-        advice: `install it, or name it by its absolute path in [runners.${key}] of hal0.toml, and start hal0 again`,
+        advice: `install it, or name it by its absolute path in [runners.${key}] of hal0.toml`,
         env,
       }),
     ],

@@ -1,5 +1,6 @@
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { SlotFailure } from '../contract/slot-state.ts'
+import type { Hal0Error } from '../kernel/errors.ts'
 import type { ExitFacts } from '../runtimes/runtime.ts'
 import type { Deferred } from './deferred.ts'
 import type { Examination } from './examine-slot.ts'
@@ -12,7 +13,14 @@ import type { Lease } from './slots.ts'
 export type EngineMessage =
   | AttemptMessage
   | { readonly type: 'exited'; readonly attemptId: string; readonly facts: ExitFacts }
-  | { readonly type: 'explained'; readonly attemptId: string; readonly failure: SlotFailure; readonly wasUp: boolean }
+  /** `modelId`: what the engine had, or was to have. */
+  | {
+      readonly type: 'explained'
+      readonly attemptId: string
+      readonly failure: SlotFailure
+      readonly wasUp: boolean
+      readonly modelId: string
+    }
   | { readonly type: 'stopped'; readonly attemptId: string }
   | { readonly type: 'verdict_due'; readonly attemptId: string }
   | { readonly type: 'limit_due'; readonly attemptId: string }
@@ -46,14 +54,22 @@ export type WishMessage =
   | { readonly type: 'close_if_down'; readonly why: ClosingReason; readonly answer: Deferred<void> }
   /** The slot's files may say something else now. Answered when they have been looked at. */
   | { readonly type: 'files_changed'; readonly answer: Deferred<SlotRow> }
-  /** `attemptId`: the engine it was compared with; undefined = none ran. */
+  /** `attemptId`: the engine it was compared with; undefined = none ran. `override`: the one it was read with. */
   | {
       readonly type: 'examined'
       readonly found: Examination
       readonly attemptId: string | undefined
+      readonly override: Override | undefined
       readonly answers: readonly Deferred<SlotRow>[]
     }
   | { readonly type: 'drain_elapsed' }
+  /** Could this model be loaded in the place of the engine that is up? `problem`: why not. */
+  | {
+      readonly type: 'turn_examined'
+      readonly attemptId: string
+      readonly modelId: string
+      readonly problem: Hal0Error | undefined
+    }
   | (LaunchCompared & { readonly unloads: number })
 
 /** Wishes that compare the files with what runs before they touch it. */

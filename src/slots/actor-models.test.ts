@@ -54,6 +54,28 @@ describe('swap', () => {
     expect((await loaded).model_id).toBe('m')
   })
 
+  it('ends with a restart, which runs what the file binds', async () => {
+    const slot = openActor({})
+    void slot.swap('n')
+    await slot.settle()
+    slot.say({ kind: 'ready', parallel: 2 })
+    await slot.settle()
+    expect(slot.row()).toMatchObject({ model_id: 'n', file_model_id: 'm' })
+    const restarted = slot.restart()
+    await slot.settle()
+    slot.say({ kind: 'ready', parallel: 2 })
+    expect((await restarted).model_id).toBe('m')
+  })
+
+  it('that comes to nothing leaves what the file binds', async () => {
+    const slot = openActor({ brokenModel: 'bad' })
+    await expect(slot.swap('bad')).rejects.toMatchObject({ code: 'slot.model_missing' })
+    const loaded = slot.load()
+    await slot.settle()
+    slot.say({ kind: 'ready', parallel: 2 })
+    expect((await loaded).model_id).toBe('m')
+  })
+
   it('while another load runs ends that and loads this', async () => {
     const slot = openActor({})
     const first = slot.load()
@@ -157,6 +179,7 @@ describe('files that change', () => {
     const slot = openActor({ brokenModel: 'm' })
     await slot.load().catch(() => undefined)
     expect(slot.row()).toMatchObject({ state: 'error', failure: { code: 'slot.model_missing' } })
+    slot.broken.clear()
     expect(await slot.look()).toMatchObject({ state: 'offline', failure: null })
   })
 

@@ -1,9 +1,9 @@
 import { DEFAULT_DRAIN_S } from '../contract/limits.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
-import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
+import { toHal0Error } from '../kernel/errors.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import type { ActorMessage, ComparingWish, WishOf } from './actor-messages.ts'
-import type { Deferred } from './deferred.ts'
+import { type Deferred, resolveAll } from './deferred.ts'
 import { DrainDeadline } from './drain-deadline.ts'
 import { EngineLife } from './engine-life.ts'
 import { FilesView } from './files-view.ts'
@@ -16,6 +16,7 @@ import type { Override, SlotBinding } from './read-binding.ts'
 import { closingError, isConfigFailure, noSuchTransitionError, unloadingError } from './slot-failures.ts'
 import { buildRow } from './slot-row.ts'
 import type { StateBoard } from './state-board.ts'
+import { TurnChange } from './turn-change.ts'
 import { WaitingRoom } from './waiting-room.ts'
 import { Wishes } from './wishes.ts'
 
@@ -32,6 +33,7 @@ export class SlotActor {
   readonly #files: FilesView
   readonly #parts: ListeningParts
   readonly #waitingRoom: WaitingRoom
+  readonly #turnChange: TurnChange
   readonly #book = new LeaseBook((lease) => this.post({ type: 'release', lease }))
   readonly #wishes: Wishes
   readonly #mailbox = new Mailbox<ActorMessage>(
@@ -49,20 +51,18 @@ export class SlotActor {
     this.#wishes = new Wishes(name, deps)
     this.#drain = new DrainDeadline(deps.clock, () => this.post({ type: 'drain_elapsed' }))
     const post = (message: ActorMessage) => this.post(message)
-    const isDown = () => this.#life.phase.kind === 'down'
-    this.#files = new FilesView({ name, bound, board }, deps, { running: () => this.#life.engine, isDown, post })
+    this.#files = new FilesView({ name, bound, board }, deps, { life: () => this.#life, post })
     const listener = createLifeListener(() => this.#parts)
     this.#life = new EngineLife({ name, files: this.#files, board }, deps, listener, post)
     const parts = { name, board, life: this.#life, book: this.#book, drain: this.#drain, files: this.#files }
     const waitingRoom = new WaitingRoom(parts, deps, {
       onElapsed: (waiter) => this.post({ type: 'wait_elapsed', waiter }),
-      onTurnOver: (modelId) => this.#turnTo(modelId),
+      onTurnOver: (modelId) => this.#turnChange.ask(modelId),
     })
     this.#waitingRoom = waitingRoom
-    const row = () => this.row()
-    const forgetFailure = () => this.#forgetFailure()
-    const closed = () => this.#closed()
-    this.#parts = { ...parts, deps, waitingRoom, wishes: this.#wishes, row, forgetFailure, closed }
+    this.#turnChange = new TurnChange(parts, deps, { post, onChange: (modelId) => this.#turnTo(modelId) })
+    const answers = { row: () => this.row(), closed: () => this.#closed() }
+    this.#parts = { ...parts, ...answers, deps, waitingRoom, wishes: this.#wishes }
   }
 
   row(): SlotRow {
@@ -98,8 +98,9 @@ export class SlotActor {
         if (this.#wishes.refusal !== undefined) return message.waiter.reject(this.#wishes.refusal)
         return this.#waitingRoom.admit(message.waiter)
       case 'withdraw':
-        if (this.#book.withdraw(message.waiter)) message.waiter.reject(message.reason)
-        return
+        if (!this.#book.withdraw(message.waiter)) return
+        message.waiter.reject(message.reason)
+        return this.#waitingRoom.left(message.waiter)
       case 'wait_elapsed':
         return this.#waitingRoom.elapsed(message.waiter)
       case 'release':
@@ -122,6 +123,8 @@ export class SlotActor {
         return this.#examined(message)
       case 'launch_compared':
         return this.#launchCompared(message)
+      case 'turn_examined':
+        return this.#turnChange.examined(message, this.#waitingRoom)
       case 'drain_elapsed':
         return this.#cutAndStop()
       default:
@@ -154,9 +157,11 @@ export class SlotActor {
 
   #restart(wish: WishOf<'restart'>): void {
     const { phase } = this.#life
-    if (this.#wishes.closing !== undefined || phase.kind === 'down')
-      return this.#load({ type: 'load', answer: wish.answer })
-    if (phase.kind === 'up' && !this.#drain.isOn) return this.#compare(phase, wish, this.#files.override)
+    if (this.#wishes.closing !== undefined) return this.#load({ type: 'load', answer: wish.answer })
+    const override = this.#files.overrideOfRestart
+    if (phase.kind === 'up' && !this.#drain.isOn) return this.#compare(phase, wish, override)
+    this.#files.override = override
+    if (phase.kind === 'down') return this.#load({ type: 'load', answer: wish.answer })
     this.#reload(wish.answer, wish.drainMs)
   }
 
@@ -170,7 +175,7 @@ export class SlotActor {
     else this.#reload(wish.answer, wish.drainMs)
   }
 
-  /** Nobody holds a lease, and the next one waits for another model. */
+  /** Nobody holds a lease, and the next one waits for another model, which could be loaded. */
   #turnTo(modelId: string): void {
     if (this.#board.state === 'serving') this.#board.apply('last_lease_ended')
     this.#files.override = { modelId }
@@ -189,25 +194,30 @@ export class SlotActor {
 
   #launchCompared({ attemptId, wish, found, unloads }: WishOf<'launch_compared'>): void {
     const { phase } = this.#life
-    if (unloads !== this.#wishes.unloads) return wish.answer.reject(this.#unloadedError())
+    if (unloads !== this.#wishes.unloads) return wish.answer.reject(this.#wishes.overtaken)
     const isStale =
       phase.kind !== 'up' || phase.attempt.id !== attemptId || this.#drain.isOn || this.#wishes.closing !== undefined
     if (isStale) return this.#handle(wish)
     if (found.problem !== undefined) return wish.answer.reject(found.problem)
     if (wish.type === 'swap') this.#files.override = wish.override
-    if (wish.type === 'restart') return this.#reload(wish.answer, wish.drainMs)
+    if (wish.type === 'restart') {
+      this.#files.override = this.#files.overrideOfRestart
+      return this.#reload(wish.answer, wish.drainMs)
+    }
     if (found.restartNeeded.length === 0) return wish.answer.resolve(this.row())
     this.#reload(wish.answer, wish.type === 'swap' ? wish.drainMs : DEFAULT_DRAIN_S * SECOND_MS)
   }
 
   #examined(message: WishOf<'examined'>): void {
-    this.#files.take(message)
-    if (this.#files.problem === undefined && isConfigFailure(this.#board.record.extra.failure)) this.#forgetFailure()
-    for (const answer of message.answers) answer.resolve(this.row())
+    if (this.#board.isClosed) return resolveAll([...message.answers, ...this.#files.giveUp()], this.row())
+    if (!this.#files.take(message)) return
+    if (this.#files.problem === undefined) this.#board.forgetFailure(isConfigFailure)
+    resolveAll(message.answers, this.row())
   }
 
   /** Ends what there is, then loads. */
   #reload(answer: Deferred<SlotRow>, drainMs: number): void {
+    this.#life.overtake()
     this.#wishes.load.join(answer)
     this.#wishes.next = 1
     this.#end(drainMs)
@@ -222,12 +232,12 @@ export class SlotActor {
     this.#files.dropOverride()
     if (phase.kind === 'down') {
       this.#files.down()
-      this.#forgetFailure()
+      this.#board.forgetFailure()
       return answer.resolve(this.row())
     }
     this.#wishes.stop.join(answer)
     if (this.#wishes.closing !== undefined) this.#wishes.closing = { ...this.#wishes.closing, keepEngine: false }
-    const reason = this.#unloadedError()
+    const reason = this.#wishes.overtaken
     this.#wishes.load.reject(reason)
     if (phase.kind === 'loading') this.#book.rejectAll(reason)
     this.#end(drainMs)
@@ -249,7 +259,8 @@ export class SlotActor {
   }
 
   #closeIfDown({ why, answer }: WishOf<'close_if_down'>): void {
-    const isDown = this.#life.phase.kind === 'down' && this.#book.queued === 0 && this.#wishes.closing === undefined
+    if (this.#wishes.refusal !== undefined) return answer.reject(this.#wishes.refusal)
+    const isDown = this.#life.phase.kind === 'down' && this.#book.queued === 0
     if (!isDown) return answer.reject(noSuchTransitionError(this.#name, why, this.#board.state))
     this.#close({ type: 'close', why, drainMs: 0, keepEngine: false, answer })
   }
@@ -283,18 +294,9 @@ export class SlotActor {
     if (this.#life.phase.kind === 'stopping') this.#wishes.boundStopWaits()
   }
 
-  /** An unload leaves the slot offline, also when it had failed. */
-  #forgetFailure(): void {
-    if (this.#board.state === 'error') this.#board.apply('stopped', { message: '', extra: {} })
-  }
-
   #closed(): void {
     this.#board.close()
     this.#wishes.stop.resolve(this.row())
     this.#wishes.close.resolve()
-  }
-
-  #unloadedError(): Hal0Error {
-    return unloadingError(this.#name, 'was unloaded before it was ready')
   }
 }

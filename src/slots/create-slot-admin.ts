@@ -14,18 +14,20 @@ import { type Home, slotLogPath } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { examineSlot } from './examine-slot.ts'
 import type { PortPool } from './port-pool.ts'
-import { bindingOf, preferredProfile } from './read-binding.ts'
+import { preferredProfile, wordsOf } from './read-binding.ts'
 import type { LaunchSources } from './resolve-launch.ts'
 import { resolveView } from './resolve-view.ts'
 import { selectChangedKeys } from './rules/changed-keys.ts'
 import type { SlotAdmin } from './slot-admin.ts'
-import { noSlotError } from './slot-failures.ts'
-import type { SlotManager } from './slot-manager.ts'
+import { closingError } from './slot-failures.ts'
+import { requireRow, type SlotManager } from './slot-manager.ts'
 
 export interface SlotAdminDeps extends LaunchSources {
   readonly home: Home
   readonly slots: SlotManager
   readonly ports: PortPool
+  /** The port that hal0 itself listens on. */
+  readonly gatewayPort: () => number | undefined
   /** Seeds are the config room's: what is written for them, and what stays away for good. */
   readonly seeds: {
     readonly reseed: SlotAdmin['reseed']
@@ -46,36 +48,36 @@ const DEFAULTS: ReadonlySet<string> = new Set([
 /** The slots as people manage them; see the port for errors. */
 export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
   const { home, slots } = deps
-  const refs = { home, knownRunners: () => deps.runners.all().map((runner) => runner.key) }
+  const knownRunners = () => deps.runners.all().map((runner) => runner.key)
+  const refs = { home, knownRunners, gatewayPort: deps.gatewayPort }
   const contextOf = (name: string) => ({ file: slotFilePath(home, name), name, source: 'api' as const })
 
-  async function rowOf(name: string): Promise<SlotRow> {
-    await slots.sync()
-    const row = slots.row(name)
-    if (row === undefined)
-      throw noSlotError(
-        name,
-        slots.rows().map((other) => other.name),
-      )
-    return row
+  /** The slot after its file was written: it has looked at it. */
+  async function looked(name: string): Promise<SlotRow> {
+    if (slots.row(name) === undefined) await slots.syncFiles()
+    return slots.look(name)
   }
 
   /** Reads, guards, checks, writes; nobody else writes meanwhile. */
   async function change(name: string, patch: SlotPayload, check: () => void = () => {}): Promise<SlotChange> {
     const [before, after] = await withWriteLock(home, async () => {
       const current = await readSlotData(home, name)
+      // What is written now would be taken away with the file.
+      const leaving = slots.leavingFor(name)
+      if (leaving !== undefined) throw closingError(name, leaving)
       const guarded = guardSlotPatch(current, patch, contextOf(name))
       check()
       await checkSlotRefs(refs, guarded, new Set(Object.keys(patch)))
       await writeSlotFile(home, guarded)
       return [current, guarded.payload]
     })
-    const row = await rowOf(name)
+    const row = await looked(name)
     return {
       name,
       config: { ...after },
       changed: [...selectChangedKeys(before, after)],
       restart_needed: [...row.restart_needed],
+      problem: row.config_problem,
     }
   }
 
@@ -94,23 +96,24 @@ export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
         await checkSlotRefs(refs, guarded, new Set(Object.keys(guarded.payload)))
         await writeSlotFile(home, guarded)
       })
-      return rowOf(name)
+      return looked(name)
     },
     config: async (name) => ({ name, config: { ...(await readSlotData(home, name)) } }),
     updateConfig: (name, patch) => change(name, patch),
     updateDefaults: (name, patch) => change(name, patch, () => requireDefaults(name, patch)),
     remove: async (name, { force, drainMs }) => {
       await requireUnpinned(home, slots, name, force)
-      await slots.retire(name, 'deleted', { drainMs })
       try {
-        await withWriteLock(home, async () => {
-          if (isSeedSlot(name)) await deps.seeds.addTombstone(name)
-          await removeSlotFile(home, name)
+        await slots.retire(name, 'deleted', { drainMs }, async () => {
+          await withWriteLock(home, async () => {
+            if (isSeedSlot(name)) await deps.seeds.addTombstone(name)
+            await removeSlotFile(home, name)
+          })
+          await slots.forget(name)
         })
-        await slots.forget(name)
       } finally {
         // Where the file could not be removed the slot is there again.
-        await slots.sync()
+        await slots.syncFiles()
       }
     },
     rename: async (name, to) => {
@@ -124,30 +127,27 @@ export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
         await withWriteLock(home, async () => {
           const guarded = guardSlotWrite({ ...(await readSlotData(home, name)), name: target }, contextOf(target))
           await checkSlotRefs({ ...refs, replaces: name }, guarded, new Set(['name', 'aliases']))
-          await slots.retireIfDown(name, 'renamed')
-          await renameSlotFile(home, name, target, 'api')
+          await slots.retireIfDown(name, 'renamed', async () => {
+            await renameSlotFile(home, name, target, 'api')
+            await slots.forget(name)
+          })
         })
-        await slots.forget(name)
         // Best effort: the slot is renamed whether or not its old log follows.
         await rename(slotLogPath(home, name), slotLogPath(home, target)).catch(() => undefined)
       } finally {
-        await slots.sync()
+        await slots.syncFiles()
       }
-      return rowOf(target)
+      return looked(target)
     },
     swap: async (name, { modelId, persist, drainMs }) => {
-      if (slots.row(name) === undefined)
-        throw noSlotError(
-          name,
-          slots.rows().map((row) => row.name),
-        )
+      requireRow(slots, name)
       await findModelRow(home, modelId)
-      const override = { modelId }
+      const config = await readSlotFile(home, name)
+      const override = { modelId, ...(config === undefined ? {} : { over: wordsOf(config) }) }
       // Before anything is written or stopped: would it start?
       const { problem } = await examineSlot(deps, name, override, undefined)
       if (problem !== undefined) throw problem
       if (!persist) return slots.swap(name, override, { drainMs })
-      const config = await readSlotFile(home, name)
       const profile = config === undefined ? undefined : await preferredProfile(home, modelId, config)
       await change(name, { model: { default: modelId }, ...(profile === undefined ? {} : { profile }) })
       return slots.swap(name, undefined, { drainMs })
@@ -155,7 +155,7 @@ export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
     resolved: (name) => resolveView(deps, slots, name),
     reseed: async (names) => {
       const result = await deps.seeds.reseed(names)
-      await slots.sync()
+      await slots.syncFiles()
       return result
     },
   }
@@ -184,16 +184,11 @@ function requireDefaults(name: string, patch: SlotPayload): void {
 }
 
 async function requireUnpinned(home: Home, slots: SlotManager, name: string, force: boolean): Promise<void> {
-  const row = slots.row(name)
-  if (row === undefined)
-    throw noSlotError(
-      name,
-      slots.rows().map((other) => other.name),
-    )
+  const row = requireRow(slots, name)
   if (force) return
   // A file that cannot be read any more says nothing about pins; then the row does.
   const config = await readSlotFile(home, name).catch(() => undefined)
-  const isHeld = config === undefined ? row.pinned : isPinned(bindingOf(config).config)
+  const isHeld = config === undefined ? row.pinned : isPinned(config)
   const why = isSeedSlot(name) ? 'is a seed slot' : isHeld ? 'is pinned' : undefined
   if (why === undefined) return
   const remedy = `Delete it all the same with \`hal0 slot delete ${name} --force\`.`

@@ -20,6 +20,11 @@ export function deferred<T>(): Deferred<T> {
   return { promise, resolve, reject }
 }
 
+/** Gives all of them the same answer. */
+export function resolveAll<T>(members: Iterable<Deferred<T>>, value: T): void {
+  for (const member of members) member.resolve(value)
+}
+
 /** Callers that wait for the same outcome. */
 export class Audience<T> {
   readonly #members = new Map<Deferred<T>, CancelTimer | undefined>()

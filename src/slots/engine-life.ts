@@ -7,9 +7,8 @@ import type { EngineMessage, EngineMessageOf } from './actor-messages.ts'
 import { describeExit } from './explain-exit.ts'
 import type { FilesView } from './files-view.ts'
 import type { LifeDeps, LifeListener } from './life-ports.ts'
-import { beginAttempt } from './load-attempt.ts'
 import { LoadTimes } from './load-times.ts'
-import { armTimers, cancelTimers, type Phase, type PhaseOf, type Try } from './phase.ts'
+import { beginLoading, cancelTimers, type Phase, type PhaseOf, type Try } from './phase.ts'
 import { PortRetries } from './port-retries.ts'
 import type { ProbeVerdict } from './probe.ts'
 import { LEFTOVER_GRACE_MS } from './settings.ts'
@@ -80,23 +79,11 @@ export class EngineLife {
 
   /** Only while down. */
   begin(nth: Try): void {
-    const { clock, settings } = this.#deps
     const attemptId = randomUUID()
     this.#board.apply('start_begun', { message: '', extra: { attempt_id: attemptId } })
-    const previousPort = this.#board.record.port
-    this.#phase = {
-      kind: 'loading',
-      attempt: beginAttempt(
-        this.#deps,
-        { slot: this.#name, attemptId, previousPort, override: this.#files.override },
-        this.#post,
-      ),
-      nth,
-      begunMs: clock.monotonicMs(),
-      took: this.#times.begin(),
-      engine: undefined,
-      timers: armTimers(clock, settings, (type) => this.#post({ type, attemptId })),
-    }
+    const { override } = this.#files
+    const start = { slot: this.#name, attemptId, previousPort: this.#board.record.port, override }
+    this.#phase = beginLoading(this.#deps, start, { nth, took: this.#times.begin() }, this.#post)
     this.#deps.log.info({ slot: this.#name, attempt: attemptId, nth }, 'loading')
   }
 
@@ -107,6 +94,11 @@ export class EngineLife {
     else if (phase.kind === 'up') this.#board.apply('stop_begun', { message: '' })
     else return
     this.#endAttempt(phase)
+  }
+
+  /** A start is to follow the stop that runs: what is still learnt of this one is no answer to those who wait. */
+  overtake(): void {
+    if (this.#phase.kind === 'stopping') this.#phase.isOvertaken = true
   }
 
   /** Lets go of an engine that is up: it stays alive without us. */
@@ -121,6 +113,7 @@ export class EngineLife {
     if (message.attemptId !== this.#attemptId()) return
     switch (message.type) {
       case 'configured':
+        if (this.#phase.kind === 'loading') this.#phase.modelId = message.bound.modelId
         return this.#files.configured(message.bound)
       case 'planned':
         this.#ctx = message.binding.launch.ctx
@@ -169,7 +162,7 @@ export class EngineLife {
     if (phase.kind !== 'loading' || phase.engine === undefined) return
     if (verdict.kind === 'stranger') {
       const error = strangerError(this.#name, phase.engine.binding.plan.port, verdict.reason)
-      if (!this.#tryAnotherPort()) this.#failLoad(failureOf(error, this.#deps.clock.nowMs()))
+      if (!this.#tryAnotherPort()) this.#failLoad(phase.modelId, failureOf(error, this.#deps.clock.nowMs()))
       return this.#endAttempt(phase)
     }
     if (verdict.kind === 'ready' || verdict.kind === 'no_model') this.#cameUp(phase, verdict, warmMs)
@@ -188,7 +181,8 @@ export class EngineLife {
       message: 'the engine lists no model',
       extra: { ...this.#board.record.extra, idle_reason: 'no_model' },
     })
-    this.#listener.onLoadFailed(noModelServedError(this.#name, this.#board.record.model_id))
+    const { modelId } = engine.binding.bound
+    this.#listener.onLoadFailed(noModelServedError(this.#name, this.#board.record.model_id), modelId)
   }
 
   #becameReady(): void {
@@ -203,8 +197,9 @@ export class EngineLife {
   #attemptFailed(error: Hal0Error): void {
     if (this.#phase.kind !== 'loading') return
     cancelTimers(this.#phase)
+    const { modelId } = this.#phase
     this.#phase = { kind: 'down' }
-    this.#failLoad(failureOf(error, this.#deps.clock.nowMs()), error, {})
+    this.#failLoad(modelId, failureOf(error, this.#deps.clock.nowMs()), error, {})
   }
 
   #limitDue(): void {
@@ -216,19 +211,20 @@ export class EngineLife {
       this.#listener.onAgain(2)
       this.#board.refresh({ message })
       log.warn({ slot: this.#name, attempt: phase.attempt.id }, message)
-    } else this.#failLoad(failureOf(neverReadyError(settings.loadLimitMs), clock.nowMs()))
+    } else this.#failLoad(phase.modelId, failureOf(neverReadyError(settings.loadLimitMs), clock.nowMs()))
     this.#endAttempt(phase)
   }
 
   /** The load has failed; its process is ended by whoever calls this. */
   #failLoad(
+    modelId: string | undefined,
     failure: SlotFailure,
     error = loadFailedError(this.#name, failure),
     extra: SlotStateRecord['extra'] = this.#board.record.extra,
   ): void {
     this.#board.apply('load_failed', { message: failure.message, extra: { ...extra, failure } })
     announceFailure(this.#deps, this.#name, 'slot.load_failed', failure)
-    this.#listener.onLoadFailed(error)
+    this.#listener.onLoadFailed(error, modelId)
   }
 
   /** The main process is gone although nobody asked. The state says so at once; why, as soon as the log has been read. */
@@ -236,6 +232,7 @@ export class EngineLife {
     const phase = this.#phase
     if ((phase.kind !== 'loading' && phase.kind !== 'up') || phase.engine === undefined) return
     const { engine } = phase
+    const { modelId } = engine.binding.bound
     const exit = describeExit(facts)
     const wasUp = phase.kind === 'up'
     phase.attempt.cancel()
@@ -244,18 +241,19 @@ export class EngineLife {
     if (wasUp) this.#listener.onCrashed(exit)
     this.#enterStopping(attemptId)
     void this.#deps.effects.explain(engine, facts, wasUp ? 'up' : 'loading').then(async (failure) => {
-      this.#post({ type: 'explained', attemptId, failure, wasUp })
+      this.#post({ type: 'explained', attemptId, failure, wasUp, modelId })
       await engine.process.stop({ graceMs: LEFTOVER_GRACE_MS })
       this.#post({ type: 'stopped', attemptId })
     })
   }
 
   /** Requests that only waited for a place go on with the next load; those that waited for this load get their answer here. */
-  #explained({ failure, wasUp }: EngineMessageOf<'explained'>): void {
-    if (!wasUp && failure.cause === 'port_in_use' && this.#tryAnotherPort()) return
+  #explained({ failure, wasUp, modelId }: EngineMessageOf<'explained'>): void {
+    const isOvertaken = this.#phase.kind === 'stopping' && this.#phase.isOvertaken
+    if (!wasUp && !isOvertaken && failure.cause === 'port_in_use' && this.#tryAnotherPort()) return
     this.#board.refresh({ message: failure.message, extra: { ...this.#board.record.extra, failure } })
     announceFailure(this.#deps, this.#name, wasUp ? 'slot.crashed' : 'slot.load_failed', failure)
-    if (!wasUp) this.#listener.onLoadFailed(loadFailedError(this.#name, failure))
+    if (!wasUp && !isOvertaken) this.#listener.onLoadFailed(loadFailedError(this.#name, failure), modelId)
   }
 
   #tryAnotherPort(): boolean {
@@ -277,7 +275,7 @@ export class EngineLife {
   }
 
   #enterStopping(attemptId: string): void {
-    this.#phase = { kind: 'stopping', attemptId, begunMs: this.#deps.clock.monotonicMs() }
+    this.#phase = { kind: 'stopping', attemptId, begunMs: this.#deps.clock.monotonicMs(), isOvertaken: false }
     this.#listener.onEngineGone(attemptId)
   }
 

@@ -45,8 +45,20 @@ export async function examineSlot(
     }
     if (port !== undefined && port !== runs.plan.port) await sources.ports.checkFree(slot, port)
     const changes = comparePlans(
-      { plan: runs.plan, runner: runs.runner.key, modelId: runs.bound.modelId },
-      { plan: fresh.plan, runner: resolved.runner.key, modelId: bound.modelId },
+      {
+        plan: runs.plan,
+        runner: runs.runner.key,
+        modelId: runs.bound.modelId,
+        profile: runs.bound.profile,
+        build: runs.build,
+      },
+      {
+        plan: fresh.plan,
+        runner: resolved.runner.key,
+        modelId: bound.modelId,
+        profile: bound.profile,
+        build: resolved.build,
+      },
     )
     // Whatever the comparison has no word for still is another launch.
     const restartNeeded = changes.length > 0 || isDeepStrictEqual(runs.plan, fresh.plan) ? changes : ['flags']

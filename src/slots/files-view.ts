@@ -3,18 +3,15 @@ import type { Hal0Error } from '../kernel/errors.ts'
 import type { ThinkingChoice } from '../launch/rules/launch-request.ts'
 import type { WishOf } from './actor-messages.ts'
 import type { Deferred } from './deferred.ts'
+import type { EngineLife } from './engine-life.ts'
 import type { ActorDeps } from './life-ports.ts'
 import { bindingOf, type Override, type SlotBinding } from './read-binding.ts'
 import { selectChangedKeys } from './rules/changed-keys.ts'
-import type { StartedEngine } from './started-engine.ts'
 import type { StateBoard } from './state-board.ts'
 
 /** What the view knows of its slot. */
 export interface FilesPort {
-  /** The engine that is up. */
-  running(): StartedEngine | undefined
-  /** No process, and none is coming. */
-  isDown(): boolean
+  life(): Pick<EngineLife, 'engine' | 'phase'>
   post(message: WishOf<'examined'>): void
 }
 
@@ -53,6 +50,11 @@ export class FilesView {
   /** What is bound, as last read: at start, at each load and each time the files change; undefined = it cannot be read. */
   get bound(): SlotBinding | undefined {
     return this.#bound
+  }
+
+  /** What a restart runs: the file's model, where it names one. */
+  get overrideOfRestart(): Override | undefined {
+    return this.#bound?.config.model.default === '' ? this.override : undefined
   }
 
   get thinking(): ThinkingChoice | undefined {
@@ -108,29 +110,52 @@ export class FilesView {
     this.#lookAgain = false
     const answers = this.#waiting
     this.#waiting = []
-    const running = this.#port.running()
-    void this.#deps.effects.examine(this.#name, this.override, running).then((found) => {
-      this.#port.post({ type: 'examined', found, attemptId: running?.attemptId, answers })
+    const running = this.#port.life().engine
+    const { override } = this
+    void this.#deps.effects.examine(this.#name, override, running).then((found) => {
+      this.#port.post({ type: 'examined', found, attemptId: running?.attemptId, override, answers })
     })
   }
 
-  /** What a look has found; what it says of an engine that is gone meanwhile does not count. */
-  take({ found, attemptId }: WishOf<'examined'>): void {
+  /**
+   * What a look has found; what it says of an engine that is gone meanwhile does not count. False = it was read for another model than the
+   * one that is to run by now: nothing of it counts, and a later look answers those who wait.
+   */
+  take({ found, attemptId, override, answers }: WishOf<'examined'>): boolean {
     this.#isLooking = false
+    if (override?.modelId !== this.override?.modelId) {
+      this.#waiting.unshift(...answers)
+      this.look()
+      return false
+    }
     if (this.#lookAgain) this.look()
     const before = this.#bound?.config
-    const running = this.#port.running()
+    const running = this.#port.life().engine
     if (found.bound !== undefined) this.#bound = found.bound
     // Of a slot that runs, the row names the model that runs.
-    if (this.#port.isDown()) this.#showBound()
+    if (this.#port.life().phase.kind === 'down') this.#showBound()
+    const isMended = this.#problem !== undefined && found.problem === undefined
     this.#tellProblem(found.problem)
-    if (found.problem !== undefined) return
+    if (found.problem !== undefined) {
+      // Compared with a launch that there is not: nothing can be said.
+      this.#restartNeeded = []
+      this.#drift = []
+      return true
+    }
     this.#thinking = found.thinking
     const isOfThisEngine = running !== undefined && running.attemptId === attemptId
     const restartNeeded = isOfThisEngine ? found.restartNeeded : []
     this.#drift = isOfThisEngine ? found.drift : []
-    this.#tellChange(restartNeeded, selectChangedKeys(before, found.bound?.config))
+    this.#tellChange(restartNeeded, selectChangedKeys(before, found.bound?.config), isMended)
     this.#restartNeeded = restartNeeded
+    return true
+  }
+
+  /** Nobody wants to know any more what the files say; returns who still waits for a look. */
+  giveUp(): readonly Deferred<SlotRow>[] {
+    this.#isLooking = false
+    this.#lookAgain = false
+    return this.#waiting.splice(0)
   }
 
   #showBound(): void {
@@ -152,13 +177,18 @@ export class FilesView {
     })
   }
 
-  #tellChange(restartNeeded: readonly string[], changed: readonly string[]): void {
+  #tellChange(restartNeeded: readonly string[], changed: readonly string[], isMended: boolean): void {
     const isNews = restartNeeded.join() !== this.#restartNeeded.join()
-    if (changed.length === 0 && !isNews) return
+    if (changed.length === 0 && !isNews && !isMended) return
     const needs =
       restartNeeded.length === 0 ? 'nothing waits for a restart' : `${restartNeeded.join(', ')} wait for a restart`
-    const what = changed.length === 0 ? 'what it is made of changed' : `${changed.join(', ')} changed`
-    const message = `slot ${this.#name}: ${what}; ${this.#port.running() !== undefined ? needs : 'counts from the next start'}`
+    const what =
+      changed.length > 0
+        ? `${changed.join(', ')} changed`
+        : isMended
+          ? 'its files are right again'
+          : 'what it is made of changed'
+    const message = `slot ${this.#name}: ${what}; ${this.#port.life().engine !== undefined ? needs : 'counts from the next start'}`
     this.#deps.log.info({ slot: this.#name, changed, restartNeeded }, message)
     this.#deps.bus.publish({
       type: 'slot.config_changed',

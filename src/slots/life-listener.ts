@@ -5,6 +5,7 @@ import type { FilesView } from './files-view.ts'
 import type { LeaseBook } from './lease-book.ts'
 import type { ActorDeps, LifeListener } from './life-ports.ts'
 import { engineDiedError } from './slot-failures.ts'
+import type { StateBoard } from './state-board.ts'
 import type { WaitingRoom } from './waiting-room.ts'
 import type { Wishes } from './wishes.ts'
 
@@ -19,8 +20,7 @@ export interface ListeningParts {
   readonly waitingRoom: WaitingRoom
   readonly wishes: Wishes
   readonly row: () => SlotRow
-  /** An unload leaves the slot offline, also when it had failed. */
-  readonly forgetFailure: () => void
+  readonly board: StateBoard
   readonly closed: () => void
 }
 
@@ -33,15 +33,19 @@ export function createLifeListener(partsOf: () => ListeningParts): LifeListener 
       waitingRoom.beginTurn()
       files.look()
     },
-    onLoadFailed: (error) => {
-      const { book, files, life, waitingRoom, wishes } = partsOf()
+    onLoadFailed: (error, failedModelId) => {
+      const { book, deps, files, life, name, waitingRoom, wishes } = partsOf()
       // A load that was asked for while this one failed has joined it.
       wishes.next = undefined
       // Who waits for another model still has a chance.
-      const failedModelId = files.bound?.modelId
       book.rejectAll(error, ({ modelId }) => modelId === undefined || modelId === failedModelId)
       wishes.load.reject(error)
-      if (life.phase.kind === 'down' && wishes.closing === undefined) waitingRoom.serve()
+      // A swap that came to nothing: who comes next gets what the file says.
+      if (files.override?.modelId === failedModelId) files.dropOverride()
+      if (wishes.closing !== undefined) return
+      // Nothing has to be stopped first, or a model that is of no use has the place.
+      if (life.phase.kind === 'down' || life.phase.kind === 'up') waitingRoom.serve()
+      if (life.phase.kind === 'down') deps.onDown(name)
     },
     onCrashed: (exit) => {
       const { book, drain, name } = partsOf()
@@ -61,9 +65,9 @@ export function createLifeListener(partsOf: () => ListeningParts): LifeListener 
       return true
     },
     onDown: () => {
-      const { closed, deps, files, forgetFailure, life, name, row, waitingRoom, wishes } = partsOf()
+      const { board, closed, deps, files, life, name, row, waitingRoom, wishes } = partsOf()
       files.down()
-      if (wishes.stop.size > 0) forgetFailure()
+      if (wishes.stop.size > 0) board.forgetFailure()
       wishes.stop.resolve(row())
       if (wishes.closing !== undefined) return closed()
       const nth = wishes.next

@@ -24,8 +24,8 @@ export interface ActorDeps extends LifeDeps {
 export interface LifeListener {
   /** It can serve. */
   onReady(): void
-  /** This load will serve nobody. */
-  onLoadFailed(error: Hal0Error): void
+  /** This load will serve nobody who wants `modelId` or whatever there is. Undefined = the file could not be read: its model is unknown. */
+  onLoadFailed(error: Hal0Error, modelId: string | undefined): void
   /** It died while it was up: leases are worthless. */
   onCrashed(exit: string): void
   /** Its connections are of no more use (crash, or a stop has begun). */

@@ -26,6 +26,14 @@ export type AttemptMessage = { readonly attemptId: string } & (
   | { readonly type: 'attempt_failed'; readonly error: Hal0Error }
 )
 
+/** What one start is to launch; the rest is read from the files. */
+export interface AttemptInput {
+  readonly slot: string
+  readonly attemptId: string
+  readonly previousPort: number | null
+  readonly override: Override | undefined
+}
+
 /** One start, running outside the actor. */
 export interface LoadAttempt {
   readonly id: string
@@ -41,12 +49,7 @@ export interface LoadAttempt {
 /** Prepares the launch, draws the key, spawns, then looks at the engine until it is ready. Everything it learns is posted. */
 export function beginAttempt(
   deps: AttemptDeps,
-  input: {
-    readonly slot: string
-    readonly attemptId: string
-    readonly previousPort: number | null
-    readonly override: Override | undefined
-  },
+  input: AttemptInput,
   post: (message: AttemptMessage) => void,
 ): LoadAttempt {
   const { slot, attemptId } = input

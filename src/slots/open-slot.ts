@@ -24,9 +24,9 @@ export interface OpenSlot {
 
 /**
  * One actor on the slot's file and record. Engines of an earlier daemon are gone by now, so whatever the record says was live is offline;
- * a file that cannot be used is a failure before any load. Source: SPEC 4 "Adoption".
+ * a file that cannot be used is a failure before any load. Undefined = there is no file. Source: SPEC 4 "Adoption".
  */
-export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSlot> {
+export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSlot | undefined> {
   const { home, log, clock, ports } = deps
   const writer = createRecordWriter(home, name, deps)
   const before = await readStateRecord(home, name, log)
@@ -34,8 +34,9 @@ export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSl
   let problem: Hal0Error | undefined
   try {
     const config = await readSlotFile(home, name)
-    bound = config === undefined ? undefined : bindingOf(config)
-    if (config?.lru !== undefined) tellRetired(name, deps)
+    if (config === undefined) return undefined
+    bound = bindingOf(config)
+    if (config.lru !== undefined) tellRetired(name, deps)
   } catch (cause) {
     problem = toHal0Error(cause)
     log.error({ slot: name, code: problem.code }, problem.message)

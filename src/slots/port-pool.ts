@@ -35,7 +35,11 @@ export interface PortPool {
   forget(slot: string): void
 }
 
-export function createPortPool(range: readonly [number, number]): PortPool {
+/** `ownPort`: the one that hal0 itself listens on, for messages. */
+export function createPortPool(
+  range: readonly [number, number],
+  ownPort: () => number | undefined = () => undefined,
+): PortPool {
   const claims = new Map<string, PortClaim>()
   const preferences = new Map<string, number>()
   let tail: Promise<unknown> = Promise.resolve()
@@ -64,7 +68,8 @@ export function createPortPool(range: readonly [number, number]): PortPool {
   async function checkFree(slot: string, port: number): Promise<void> {
     const owner = claimedByOther(slot, port)
     if (owner === undefined && (await isFree(port))) return
-    const holder = owner === undefined ? 'another process' : `slot ${owner}`
+    const others = port === ownPort() ? 'hal0 itself: it is the port of the gateway' : 'another process'
+    const holder = owner === undefined ? others : `slot ${owner}`
     throw Hal0Error.of('slot.port_in_use', `port ${port} of slot ${slot} is used by ${holder}`, {
       param: 'port',
       details: { port, slot },

@@ -11,6 +11,8 @@ export interface Binding {
   readonly runner: Runner
   readonly launch: AssembledLaunch
   readonly plan: LaunchPlan
+  /** Which build of the engine was started; absent = it cannot be told. */
+  readonly build?: string | undefined
   /** To be called when no process of this start is left: others may have the port then. Idempotent. */
   readonly releasePort: () => void
 }
@@ -34,7 +36,8 @@ export async function prepareLaunch(
   })
   try {
     const launch = resolved.launchOn(claim.port)
-    return { bound, runner: resolved.runner, launch, plan: launch.plan, releasePort: claim.release }
+    const { runner, build } = resolved
+    return { bound, runner, launch, plan: launch.plan, build, releasePort: claim.release }
   } catch (cause) {
     claim.release()
     throw cause

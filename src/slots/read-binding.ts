@@ -1,13 +1,20 @@
 import { findModelRow } from '../config/models-file.ts'
-import { defaultProfileOf, readProfiles } from '../config/profiles-file.ts'
+import { defaultProfileOf, readProfile } from '../config/profiles-file.ts'
 import { fitsSlot } from '../config/rules/fits-slot.ts'
 import { readSlotFile, type SlotConfig, slotFilePath } from '../config/slot-file.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 
-/** A model that a swap put into the slot without writing it; it holds until the slot is unloaded. */
+/** A model that a swap or a request put into the slot without writing it; it holds until the slot is unloaded or restarted. */
 export interface Override {
   readonly modelId: string
+  /** The file's own words when a person swapped (`wordsOf`): once they are others, the person has decided anew. */
+  readonly over?: string
+}
+
+/** What a file says about model and profile, in a form that can be compared. */
+export function wordsOf({ model, profile }: SlotConfig): string {
+  return JSON.stringify([model.default, profile ?? null])
 }
 
 /** What a slot's file says, with an override in its place. */
@@ -29,7 +36,8 @@ export async function readBinding(home: Home, slot: string, override: Override |
     throw Hal0Error.of('slot.not_found', `slot ${slot} has no file any more (${slotFilePath(home, slot)})`)
   }
   const own = bindingOf(config)
-  if (override === undefined || override.modelId === config.model.default) return own
+  const isMeant = override !== undefined && (override.over === undefined || override.over === wordsOf(config))
+  if (!isMeant || override.modelId === config.model.default) return own
   const preferred = await preferredProfile(home, override.modelId, config)
   return {
     ...own,
@@ -52,6 +60,6 @@ export function bindingOf(config: SlotConfig): SlotBinding {
 export async function preferredProfile(home: Home, modelId: string, config: SlotConfig): Promise<string | undefined> {
   const name = (await findModelRow(home, modelId)).preferred_profile
   if (name === undefined) return undefined
-  const profile = (await readProfiles(home)).get(name)
+  const profile = await readProfile(home, name)
   return profile !== undefined && fitsSlot(profile, config) ? name : undefined
 }

@@ -1,5 +1,5 @@
 import { findModelRow, launchModelOf } from '../config/models-file.ts'
-import { launchProfileOf, type Profile, readProfiles } from '../config/profiles-file.ts'
+import { launchProfileOf, type Profile, readProfile, readProfiles } from '../config/profiles-file.ts'
 import { runnerKeyOf } from '../config/rules/slot-defaults.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
@@ -19,6 +19,8 @@ export interface LaunchSources {
 export interface ResolvedSlot {
   readonly bound: SlotBinding
   readonly runner: Runner
+  /** Which build of the engine; undefined = it cannot be told. */
+  readonly build: string | undefined
   /** Pure. Errors: `slot.flag_unsupported`, `slot.config_error`. */
   launchOn(port: number): AssembledLaunch
 }
@@ -35,7 +37,7 @@ export async function resolveLaunch(sources: LaunchSources, bound: SlotBinding):
   if (bound.modelId === '' && !runner.isSelfManaged) throw noModelBound(config.name)
   const model = bound.modelId === '' ? undefined : await readModel(sources.home, bound.modelId)
   const command = await runner.findCommand()
-  const { abilities, help } = await runner.describe(command)
+  const { abilities, help, build } = await runner.describe(command)
   const request: Omit<LaunchRequest, 'port'> = {
     slot: config.name,
     type: config.type,
@@ -62,6 +64,7 @@ export async function resolveLaunch(sources: LaunchSources, bound: SlotBinding):
   return {
     bound,
     runner,
+    build,
     launchOn: (port) => {
       const launch = assembleLaunch({ ...request, port })
       if (!launch.ok) throw launch.error
@@ -71,11 +74,11 @@ export async function resolveLaunch(sources: LaunchSources, bound: SlotBinding):
 }
 
 async function findProfile(home: Home, { config, profile: name }: SlotBinding): Promise<Profile> {
-  const profiles = await readProfiles(home)
-  const profile = profiles.get(name)
+  const profile = await readProfile(home, name)
   if (profile !== undefined) return profile
-  const nearest = selectNearest(name, [...profiles.keys()])
-  const hint = nearest === undefined ? `there are: ${[...profiles.keys()].join(', ')}` : `did you mean ${nearest}?`
+  const names = [...(await readProfiles(home)).keys()]
+  const nearest = selectNearest(name, names)
+  const hint = nearest === undefined ? `there are: ${names.join(', ')}` : `did you mean ${nearest}?`
   throw Hal0Error.of(
     'slot.profile_missing',
     `slot ${config.name} names profile "${name}", which does not exist; ${hint}`,

@@ -4,8 +4,7 @@ import { explainFlags } from '../launch/rules/explain-flags.ts'
 import type { PortPool } from './port-pool.ts'
 import { readBinding } from './read-binding.ts'
 import { type LaunchSources, resolveLaunch } from './resolve-launch.ts'
-import { noSlotError } from './slot-failures.ts'
-import type { SlotManager } from './slot-manager.ts'
+import { requireRow, type SlotManager } from './slot-manager.ts'
 
 /**
  * The command that a start now would run, flag by flag, beside what is known of the one that runs. Nothing is claimed or changed.
@@ -16,12 +15,7 @@ export async function resolveView(
   slots: SlotManager,
   name: string,
 ): Promise<ResolvedLaunch> {
-  const row = slots.row(name)
-  if (row === undefined)
-    throw noSlotError(
-      name,
-      slots.rows().map((other) => other.name),
-    )
+  const row = requireRow(slots, name)
   const bound = await readBinding(sources.home, name, slots.override(name))
   const resolved = await resolveLaunch(sources, bound)
   // The port of a slot that never ran is chosen at its start; until then the one it would get now stands for it.

@@ -1,13 +1,14 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeRuntime } from '../../test/support/fake-runtime.ts'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { slotFilePath, slotsFolder } from '../config/slot-file.ts'
 import type { NewEvent } from '../contract/events.ts'
 import { type Home, homeAt, slotStatePath } from '../files/home.ts'
 import { silentLog } from '../kernel/log.ts'
+import { deferred } from './deferred.ts'
 import { createSlotEffects } from './effects.ts'
 import { createPortPool } from './port-pool.ts'
 import { openSlots } from './slot-manager.ts'
@@ -22,6 +23,12 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 async function open() {
+  const { slots, ...seen } = await openAll()
+  await slots.close({ drainMs: 0, keepEngines: false })
+  return { rows: slots.rows(), ...seen }
+}
+
+async function openAll() {
   const events: NewEvent[] = []
   const warnings: string[] = []
   const preferred: [string, number][] = []
@@ -37,8 +44,7 @@ async function open() {
     effects: createSlotEffects(home, { find: () => undefined, all: () => [] }, ports),
     settings: { queueLimit: 1, stopGraceMs: 1, stopWaitMs: 1, loadVerdictMs: 1, loadLimitMs: 1 },
   })
-  await slots.close({ drainMs: 0, keepEngines: false })
-  return { rows: slots.rows(), events, warnings, preferred }
+  return { slots, events, warnings, preferred }
 }
 
 it('says which files can be no slots, and goes on with the others', async () => {
@@ -70,4 +76,82 @@ it('does not start on a folder of slots that it cannot read', async () => {
   await rm(slotsFolder(home), { recursive: true })
   await writeFile(slotsFolder(home), '')
   await expect(open()).rejects.toMatchObject({ code: 'config.invalid' })
+})
+
+describe('a slot that is being deleted', () => {
+  const name = 'a'
+  const now = { drainMs: 0 }
+  const remove = () => rm(slotFilePath(home, name))
+
+  // Its file was still there: a sync opened the slot again, and a request could load what was then nobody's.
+  it('is not opened again before its file is gone', async () => {
+    await writeFile(slotFilePath(home, name), 'name = "a"\n')
+    const { slots } = await openAll()
+    const mayRemove = deferred<void>()
+    const begun = deferred<void>()
+    const gone = slots.retire(name, 'deleted', now, async () => {
+      begun.resolve()
+      await mayRemove.promise
+      await remove()
+    })
+    await begun.promise
+    await slots.sync()
+    await expect(slots.load(name)).rejects.toMatchObject({ code: 'slot.not_found' })
+    mayRemove.resolve()
+    await gone
+    expect(slots.row(name)).toBeUndefined()
+    await slots.sync()
+    expect(slots.row(name)).toBeUndefined()
+  })
+
+  it('is deleted once, however often it is asked for; what is asked besides is refused', async () => {
+    await writeFile(slotFilePath(home, name), 'name = "a"\n')
+    const { slots } = await openAll()
+    const removals: string[] = []
+    const take = async () => {
+      removals.push(name)
+      await remove()
+    }
+    const [first, second, renamed] = await Promise.allSettled([
+      slots.retire(name, 'deleted', now, take),
+      slots.retire(name, 'deleted', now, take),
+      slots.retireIfDown(name, 'renamed', take),
+    ])
+    expect([first.status, second.status, renamed.status]).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+    expect(removals).toEqual([name])
+  })
+
+  it('is there again when its file could not be removed', async () => {
+    await writeFile(slotFilePath(home, name), 'name = "a"\n')
+    const { slots } = await openAll()
+    const fail = () => Promise.reject(new Error('read-only'))
+    await expect(slots.retire(name, 'deleted', now, fail)).rejects.toThrow('read-only')
+    await slots.sync()
+    expect(slots.row(name)).toMatchObject({ state: 'offline' })
+    await slots.retire(name, 'deleted', now, remove)
+    expect(slots.row(name)).toBeUndefined()
+  })
+
+  it('writes no record any more', async () => {
+    await writeFile(slotFilePath(home, name), 'name = "a"\n')
+    const { slots } = await openAll()
+    const looked = slots.look(name)
+    await slots.retire(name, 'deleted', now, async () => {
+      await remove()
+      await slots.forget(name)
+    })
+    await looked
+    await expect(access(slotStatePath(home, name))).rejects.toThrow('ENOENT')
+  })
+})
+
+it('opens nothing any more once it closes', async () => {
+  await writeFile(slotFilePath(home, 'a'), 'name = "a"\n')
+  const { slots } = await openAll()
+  await writeFile(slotFilePath(home, 'b'), 'name = "b"\n')
+  const synced = slots.sync()
+  await slots.close({ drainMs: 0, keepEngines: false })
+  await synced
+  // Whatever is opened after the end would never be closed.
+  expect(slots.row('b')).toBeUndefined()
 })

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listSlotFiles, slotsFolder } from '../config/slot-file.ts'
 import { NAME_RULE } from '../contract/names.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
@@ -10,7 +11,7 @@ import type { ClosingReason } from './actor-messages.ts'
 import { type Deferred, deferred } from './deferred.ts'
 import { type OpenSlot, type OpenSlotDeps, openSlot } from './open-slot.ts'
 import type { Override } from './read-binding.ts'
-import { noSlotError } from './slot-failures.ts'
+import { closingError, noSlotError } from './slot-failures.ts'
 import type { Lease, Slots, StopRequest } from './slots.ts'
 
 export type SlotManagerDeps = Omit<OpenSlotDeps, 'onEngineGone' | 'onDown'>
@@ -24,16 +25,24 @@ export interface SlotManager extends Slots {
    * runs, all others look at their files. Never stops a process. Errors: `config.invalid` when the folder cannot be read.
    */
   sync(): Promise<void>
+  /** Only the first half of `sync`: slots are opened and closed, none looks at its files. */
+  syncFiles(): Promise<void>
   /** The slot looks at its files; resolves with the row that follows. Errors: `slot.not_found`. */
   look(name: string): Promise<SlotRow>
   /** A model in the place of the file's, or (undefined) what the file says. Errors: as `Slots.restart`. */
   swap(name: string, override: Override | undefined, request: StopRequest): Promise<SlotRow>
   /** What a swap or a request put in the place of the file's model. */
   override(name: string): Override | undefined
-  /** No more leases or loads of this slot; resolves when nothing of it runs. Errors: `slot.not_found`. */
-  retire(name: string, why: ClosingReason, request: StopRequest): Promise<void>
-  /** As `retire`, only for a slot at rest. Errors: `slot.illegal_transition`, `slot.not_found`. */
-  retireIfDown(name: string, why: ClosingReason): Promise<void>
+  /**
+   * No more leases or loads of this slot; once nothing of it runs, `finish` takes its file away. Until that has ended nothing opens the slot
+   * again; if it fails, the next `sync` does. Of a slot that is being retired: shortens its drain, and waits for the same end.
+   * Errors: `slot.not_found`, those of `finish`.
+   */
+  retire(name: string, why: ClosingReason, request: StopRequest, finish: () => Promise<void>): Promise<void>
+  /** As `retire`, only for a slot at rest. Errors: also `slot.illegal_transition`. */
+  retireIfDown(name: string, why: ClosingReason, finish: () => Promise<void>): Promise<void>
+  /** Why this slot will be gone in a moment; undefined = it stays. */
+  leavingFor(name: string): ClosingReason | undefined
   /** Forgets state and port of a slot that is no more. */
   forget(name: string): Promise<void>
   /** No more leases or loads; streams may end within `drainMs`; then engines stop, or stay if `keepEngines`. */
@@ -42,6 +51,17 @@ export interface SlotManager extends Slots {
 
 /** Slots that load at once while the daemon starts. Source: SPEC 10 "autoload". */
 const AUTOLOAD_AT_ONCE = 2
+
+/** Slots that look at their files at once. */
+const LOOKS_AT_ONCE = 4
+
+/** Errors: `slot.not_found`, naming those there are. */
+export function requireRow(slots: Pick<Slots, 'row' | 'rows'>, name: string): SlotRow {
+  const row = slots.row(name)
+  if (row !== undefined) return row
+  const known = slots.rows().map((other) => other.name)
+  throw noSlotError(name, known)
+}
 
 /**
  * One actor per slot file. A file that cannot be used gives a slot that says so; one whose name can be no slot's is told to log and bus.
@@ -59,8 +79,8 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     },
   }
   const open = new Map<string, OpenSlot>()
-  /** Closed and not yet settled, by name: their file may come back meanwhile. */
-  const leaving = new Set<string>()
+  /** Being closed, until their files are gone too, by name: nothing of them is opened meanwhile, though the file may still be there. */
+  const leaving = new Map<string, { readonly why: ClosingReason; readonly left: Promise<void> }>()
   /** Slots whose file is gone while they run: to be closed at their end. */
   const orphans = new Set<string>()
   const toldUnfit = new Set<string>()
@@ -82,6 +102,8 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     const configuredPorts: [string, number][] = []
     for (const name of names) {
       const slot = await openSlot(name, slotDeps)
+      // Its file was taken away since it was listed, or nothing is to be opened any more.
+      if (slot === undefined || isClosing || leaving.has(name)) continue
       open.set(name, slot)
       if (slot.configuredPort !== undefined) configuredPorts.push([name, slot.configuredPort])
     }
@@ -89,15 +111,30 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     for (const [name, port] of configuredPorts) deps.ports.prefer(name, port)
   }
 
-  async function settle(name: string, closed: Promise<void>): Promise<void> {
-    leaving.add(name)
+  async function leave(name: string, closed: Promise<void>, finish: () => Promise<void>): Promise<void> {
+    await closed
+    await open.get(name)?.writer.flush()
     try {
-      await closed
-      await open.get(name)?.writer.flush()
-      open.delete(name)
+      await finish()
     } finally {
-      leaving.delete(name)
+      open.delete(name)
     }
+  }
+  async function settle(
+    name: string,
+    why: ClosingReason,
+    closed: Promise<void>,
+    finish = async () => {},
+  ): Promise<void> {
+    const earlier = leaving.get(name)
+    if (earlier !== undefined) {
+      await closed
+      if (earlier.why !== why) throw closingError(name, earlier.why)
+      return await earlier.left
+    }
+    const left = leave(name, closed, finish).finally(() => leaving.delete(name))
+    leaving.set(name, { why, left })
+    return await left
   }
 
   async function syncNow(): Promise<void> {
@@ -111,18 +148,32 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     for (const name of gone) {
       const closed = ask<void>(name, (actor, answer) => actor.post({ type: 'close_if_down', why: 'deleted', answer }))
       // What runs goes on.
-      await settle(name, closed).catch(() => void orphans.add(name))
+      await settle(name, 'deleted', closed).catch(() => void orphans.add(name))
     }
-    await add(names.filter((name) => !open.has(name)))
+    await add(names.filter((name) => !open.has(name) && !leaving.has(name)))
   }
 
-  const lookAtAll = async () => void (await Promise.all([...open.keys()].map((name) => look(name))))
-  const sync = (): Promise<void> => {
-    const next = syncing.then(syncNow).then(lookAtAll)
+  /** A few at a time: requests are served meanwhile. */
+  const lookAtAll = async () => {
+    const queue = [...open.keys()]
+    const worker = async () => {
+      for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+        await look(name).catch(() => undefined)
+        await nextTurn()
+      }
+    }
+    await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
+  }
+  const syncFiles = (): Promise<void> => {
+    const next = syncing.then(syncNow)
     syncing = next.catch((cause: unknown) =>
       deps.log.error({ reason: messageOf(cause) }, 'the slots could not be synced'),
     )
     return next
+  }
+  const sync = async (): Promise<void> => {
+    await syncFiles()
+    await lookAtAll()
   }
   const look = (name: string) => ask<SlotRow>(name, (actor, answer) => actor.post({ type: 'files_changed', answer }))
   const load = (name: string) => ask<SlotRow>(name, (actor, answer) => actor.post({ type: 'load', answer }))
@@ -148,17 +199,23 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
       return () => void listeners.delete(listener)
     },
     sync,
+    syncFiles,
     look,
-    retire: (name, why, { drainMs }) =>
+    retire: (name, why, { drainMs }, finish) =>
       settle(
         name,
+        why,
         ask(name, (actor, answer) => actor.post({ type: 'close', why, drainMs, keepEngine: false, answer })),
+        finish,
       ),
-    retireIfDown: (name, why) =>
+    retireIfDown: (name, why, finish) =>
       settle(
         name,
+        why,
         ask(name, (actor, answer) => actor.post({ type: 'close_if_down', why, answer })),
+        finish,
       ),
+    leavingFor: (name) => leaving.get(name)?.why,
     forget: async (name) => {
       deps.ports.forget(name)
       await rm(dirname(slotStatePath(deps.home, name)), { recursive: true, force: true })

@@ -24,6 +24,7 @@ export function buildRow(input: {
     state: record.state,
     aliases: config?.aliases ?? [],
     model_id: record.model_id,
+    file_model_id: config?.model.default || null,
     profile: bound?.profile ?? null,
     gpu_index: config?.gpu_index ?? null,
     pinned: config === undefined ? false : isPinned(config),

@@ -57,8 +57,8 @@ export interface Slots {
   /**
    * Waits until the slot can serve (starting one load if needed, shared by all waiters) and until the engine has a place.
    * Errors: `slot.not_found`, `slot.not_ready` (no model bound), `slot.loading`, `slot.unloading`, `dispatch.queue_full`,
-   * what is wrong with the slot's files (`config.invalid`, `slot.config_error`, `slot.llama_env_denied`, `model.not_found`,
-   * `slot.model_missing`), and the failure of the load (`slot.port_in_use`, `slot.spawn_failed`, `slot.health_failed`).
+   * what is wrong with the slot's files (`config.invalid`, `slot.config_error`, `slot.llama_env_denied`, `slot.unconverted`,
+   * `slot.profile_missing`, `slot.flag_unsupported`, `model.not_found`, `slot.model_missing`), and the failure of the load (`slot.port_in_use`, `slot.spawn_failed`, `slot.health_failed`).
    */
   acquire(name: string, options: AcquireOptions): Promise<Lease>
   /**

@@ -18,14 +18,14 @@ export function endpointOf(
   { binding, engineKey }: StartedEngine,
   thinking: ThinkingChoice | undefined,
 ): EngineEndpoint {
-  const { plan, runner } = binding
+  const { launch, plan, runner } = binding
   return {
     origin: `http://127.0.0.1:${plan.port}`,
     engineKey,
     alias: plan.slot,
     onClientAbort: runner.onClientAbort,
     routes: runner.routes,
-    // A pinned choice is the engine's own: nothing a request says is to look as if it could change it.
-    enableThinking: thinking?.pinnedBy === undefined ? thinking?.enabled : undefined,
+    // What was pinned when this engine started is its own: nothing a request says is to look as if it could change it.
+    enableThinking: launch.thinking.pinnedBy === undefined ? thinking?.enabled : undefined,
   }
 }

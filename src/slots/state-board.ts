@@ -1,4 +1,4 @@
-import type { SlotState, SlotStateRecord } from '../contract/slot-state.ts'
+import type { SlotFailure, SlotState, SlotStateRecord } from '../contract/slot-state.ts'
 import type { Publisher } from '../events/bus.ts'
 import type { CancelTimer, Clock } from '../kernel/clock.ts'
 import { Hal0Error } from '../kernel/errors.ts'
@@ -19,6 +19,7 @@ export class StateBoard {
   #announced: SlotState
   #lastAnnouncedMs = Number.NEGATIVE_INFINITY
   #cancelTimer: CancelTimer | undefined
+  #isClosed = false
   readonly #deps: { readonly clock: Clock; readonly bus: Publisher; readonly writer: RecordWriter }
 
   constructor(
@@ -58,13 +59,23 @@ export class StateBoard {
   /** Same state, other facts: persisted, no event. Source: SPEC 4 "A same-state update". */
   refresh(patch: RecordPatch): void {
     this.#update(patch)
-    this.#deps.writer.write(this.#record)
+    if (!this.#isClosed) this.#deps.writer.write(this.#record)
   }
 
-  /** The last word: what was held back is told now, and nothing later. */
+  /** A slot that had failed is offline now; `isMeant`: only after such a failure. */
+  forgetFailure(isMeant: (failure: SlotFailure | undefined) => boolean = () => true): void {
+    if (this.state === 'error' && isMeant(this.#record.extra.failure)) this.apply('stopped', { message: '', extra: {} })
+  }
+
+  /** The last word: what was held back is told now, and nothing later. Its file belongs to whoever comes after. */
   close(): void {
     if (this.#announced !== this.state) this.#announce()
     this.#cancelFlip()
+    this.#isClosed = true
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   #update(patch: RecordPatch & { state?: SlotState }, forced = false): void {
@@ -94,6 +105,7 @@ export class StateBoard {
 
   #announce(): void {
     this.#cancelFlip()
+    if (this.#isClosed) return
     this.#lastAnnouncedMs = this.#deps.clock.monotonicMs()
     const { name, state, message, model_id: modelId, extra } = this.#record
     const from = this.#announced

@@ -1,9 +1,10 @@
+import type { Hal0Error } from '../kernel/errors.ts'
 import type { DrainDeadline } from './drain-deadline.ts'
 import type { EngineLife } from './engine-life.ts'
 import type { FilesView } from './files-view.ts'
 import type { LeaseBook, Waiter } from './lease-book.ts'
 import type { ActorDeps } from './life-ports.ts'
-import { chooseTurn, type Turn } from './rules/choose-turn.ts'
+import { chooseTurn, chooseTurnOfNone, type Turn } from './rules/choose-turn.ts'
 import { loadingError, noModelServedError, queueFullError, unloadingError } from './slot-failures.ts'
 import { endpointOf } from './started-engine.ts'
 import type { StateBoard } from './state-board.ts'
@@ -45,7 +46,9 @@ export class WaitingRoom {
 
   admit(waiter: Waiter): void {
     const { name, book, life, board } = this.#parts
-    if (life.phase.kind === 'up' && !life.phase.hasModel) {
+    const isOfUse = waiter.modelId === undefined || waiter.modelId === life.engine?.binding.bound.modelId
+    // Another model may still be loaded in its place.
+    if (life.phase.kind === 'up' && !life.phase.hasModel && isOfUse) {
       return waiter.reject(noModelServedError(name, board.record.model_id))
     }
     const { queueLimit } = this.#deps.settings
@@ -53,6 +56,16 @@ export class WaitingRoom {
     this.serve()
     // Only what still waits counts: a limit must not refuse a request that has a place.
     if (book.queued > queueLimit && book.withdraw(waiter)) waiter.reject(queueFullError(name, queueLimit))
+  }
+
+  /** The model whose turn is next; undefined = nobody waits for another one, or nothing is up. */
+  get nextModelId(): string | undefined {
+    return this.#turn()?.nextModelId
+  }
+
+  /** A request has left. Those behind it may have waited only for its model's turn. */
+  left({ modelId }: Waiter): void {
+    if (modelId !== undefined) this.serve()
   }
 
   /** An engine has come up: those who wait now share its turn. */
@@ -76,13 +89,12 @@ export class WaitingRoom {
       const granted = book.grant(grantor, (waiter) => turn.mayHave(waiter))
       if (granted > 0 && board.state !== 'serving') board.apply('first_lease_taken')
       if (turn.nextModelId === undefined) return
-      if (book.inFlight === 0) return this.#host.onTurnOver(turn.nextModelId)
+      if (book.inFlight === 0) this.#host.onTurnOver(turn.nextModelId)
     } else if (phase.kind === 'up' && !drain.isOn) return
     const [oldest] = book.waiters()
     if (phase.kind === 'down' && oldest !== undefined) {
-      if (oldest.modelId !== undefined && oldest.modelId !== files.bound?.modelId) {
-        files.override = { modelId: oldest.modelId }
-      }
+      // Also where the file was last seen to say the same: it may say something else by now, or nothing that can be read.
+      if (oldest.modelId !== undefined) files.override = { modelId: oldest.modelId }
       life.begin(1)
     }
     for (const waiter of book.waiters()) {
@@ -92,21 +104,25 @@ export class WaitingRoom {
   }
 
   elapsed(waiter: Waiter): void {
-    const { name, book, life, drain, board } = this.#parts
+    const { book } = this.#parts
     waiter.stopTimer = undefined
     // Loaded meanwhile: from now on it waits for a place, which is not bounded by the wait for a load.
     if (this.#turn()?.mayHave(waiter) === true) return
     if (!book.withdraw(waiter)) return
+    waiter.reject(this.#overdue(waiter))
+    this.left(waiter)
+  }
+
+  #overdue(waiter: Waiter): Hal0Error {
+    const { name, life, drain, board } = this.#parts
     const { state, message } = board.record
     if (life.phase.kind === 'up' && !drain.isOn) {
       const what = `it serves ${life.engine?.binding.bound.modelId ?? 'another model'}; ${waiter.modelId ?? 'yours'} is loaded when those requests have ended`
-      return waiter.reject(loadingError(name, state, what, life.remainingLoadMs))
+      return loadingError(name, state, what, life.remainingLoadMs)
     }
-    waiter.reject(
-      life.phase.kind === 'loading'
-        ? loadingError(name, state, message, life.remainingLoadMs)
-        : unloadingError(name, state === 'error' ? 'clears up after a crash' : 'is being unloaded'),
-    )
+    return life.phase.kind === 'loading'
+      ? loadingError(name, state, message, life.remainingLoadMs)
+      : unloadingError(name, state === 'error' ? 'clears up after a crash' : 'is being unloaded')
   }
 
   /** Undefined = no engine is up that could serve anybody. */
@@ -114,7 +130,8 @@ export class WaitingRoom {
     const { book, life, drain } = this.#parts
     const loadedModelId = life.engine?.binding.bound.modelId
     if (loadedModelId === undefined || drain.isOn) return undefined
-    if (life.phase.kind !== 'up' || !life.phase.hasModel) return undefined
+    if (life.phase.kind !== 'up') return undefined
+    if (!life.phase.hasModel) return chooseTurnOfNone(loadedModelId, book.choosyWaiters())
     return chooseTurn(loadedModelId, this.#turnBegunAtNth, book.choosyWaiters())
   }
 }

@@ -4,7 +4,7 @@ import type { ClosingReason } from './actor-messages.ts'
 import { Audience } from './deferred.ts'
 import type { ActorDeps } from './life-ports.ts'
 import type { Try } from './phase.ts'
-import { closingError, terminateTimeoutError } from './slot-failures.ts'
+import { closingError, terminateTimeoutError, unloadingError } from './slot-failures.ts'
 
 /** What people want of a slot and have not got yet. Belongs to the slot's actor. */
 export class Wishes {
@@ -28,6 +28,11 @@ export class Wishes {
   /** What a wish is answered that comes too late; undefined = wishes are taken. */
   get refusal(): Hal0Error | undefined {
     return this.closing === undefined ? undefined : closingError(this.#name, this.closing.why)
+  }
+
+  /** What those are answered whose load an unload has overtaken. */
+  get overtaken(): Hal0Error {
+    return unloadingError(this.#name, 'was unloaded before it was ready')
   }
 
   /** Who asked for a stop (also for the load behind it) waits for the death of the process no longer than this. */

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { assembleLaunch } from '../../src/launch/rules/assemble-launch.ts'
 import type { EngineFacts, Runner } from '../../src/runners/runner.ts'
+import { launchRequest } from '../support/launch-request.ts'
 import { eventsOf, firstChunk, get, metric, open, post } from './runner-client.ts'
 import { ALIAS, type TestEngine, until } from './runner-engines.ts'
 
@@ -267,7 +269,14 @@ export function describeContract(name: string, runner: Runner, options: { skip?:
     })
 
     it('leaves nothing out as needless that the engine takes', () => {
-      expect([...runner.noEffect].filter((flag) => facts.help?.flags.has(flag) === true)).toEqual([])
+      const { dialect, noEffect } = runner
+      const { help, abilities } = facts
+      const taken = [...noEffect].filter((flag) => help?.flags.has(flag) === true)
+      const words = taken.flatMap((flag) => [flag, ...Array<string>(help?.flags.get(flag)?.values ?? 0).fill('1')])
+      const engine = { dialect, noEffect, help, abilities }
+      const launch = assembleLaunch(launchRequest({ engine, profile: { flags: words } }))
+      if (!launch.ok) throw launch.error
+      expect(launch.value.removed.filter(({ reason }) => reason === 'no_effect')).toEqual([])
     })
 
     it('answers the same facts again', async () => {

@@ -12,8 +12,10 @@ import { splitWords } from '../../src/launch/split-words.ts'
 import { parseArgs } from '../../src/runners/embedded/rules/parse-args.ts'
 import { createEmbeddedRunner } from '../../src/runners/embedded.ts'
 import { createLlamaCppRunner } from '../../src/runners/llama-cpp.ts'
+import { abilitiesOf } from '../../src/runners/rules/engine-facts.ts'
 import type { Runner } from '../../src/runners/runner.ts'
 import { freePort, HELLO, until } from '../contract/runner-engines.ts'
+import { engineHelp } from '../support/launch-request.ts'
 
 const LLAMA_SERVER = process.env['HAL0_TEST_LLAMA_SERVER']
 if (LLAMA_SERVER === undefined) console.log('skipped: needs HAL0_TEST_LLAMA_SERVER=/path/to/llama-server')
@@ -96,39 +98,39 @@ async function assemble(
   return launch.value
 }
 
+let child: ChildProcess | undefined
+afterEach(async () => {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const closed = once(child, 'close')
+  child.kill('SIGKILL')
+  await closed
+})
+
+/** Until `/health` is 200; rejects with its last words when it ends before. */
+async function start(plan: LaunchPlan): Promise<void> {
+  const [program, ...args] = argvOf(plan)
+  const started = spawn(program, args, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env['PATH'], ...plan.env, ...(plan.keyEnv === undefined ? {} : { [plan.keyEnv]: KEY }) },
+  })
+  child = started
+  let words = ''
+  started.stderr.setEncoding('utf8').on('data', (text: string) => {
+    words = `${words}${text}`.slice(-4000)
+  })
+  await until(`the engine is healthy`, 60_000, async () => {
+    if (started.exitCode !== null || started.signalCode !== null) throw new Error(`it ended:\n${words}`)
+    const response = await fetch(`http://127.0.0.1:${plan.port}/health`).catch(() => undefined)
+    await response?.arrayBuffer()
+    return response?.status === 200
+  })
+}
+
 describe.skipIf(LLAMA_SERVER === undefined)('llama-server, started with', () => {
   let engine: LaunchEngine
   beforeAll(async () => {
     engine = await engineOf(runner)
   })
-
-  let child: ChildProcess | undefined
-  afterEach(async () => {
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const closed = once(child, 'close')
-    child.kill('SIGKILL')
-    await closed
-  })
-
-  /** Until `/health` is 200; rejects with its last words when it ends before. */
-  async function start(plan: LaunchPlan): Promise<void> {
-    const [program, ...args] = argvOf(plan)
-    const started = spawn(program, args, {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { PATH: process.env['PATH'], ...plan.env, ...(plan.keyEnv === undefined ? {} : { [plan.keyEnv]: KEY }) },
-    })
-    child = started
-    let words = ''
-    started.stderr.setEncoding('utf8').on('data', (text: string) => {
-      words = `${words}${text}`.slice(-4000)
-    })
-    await until(`the engine is healthy`, 60_000, async () => {
-      if (started.exitCode !== null || started.signalCode !== null) throw new Error(`it ended:\n${words}`)
-      const response = await fetch(`http://127.0.0.1:${plan.port}/health`).catch(() => undefined)
-      await response?.arrayBuffer()
-      return response?.status === 200
-    })
-  }
 
   it('some seed profile', () => {
     expect(LLAMA_SEEDS.map(([name]) => name).toSorted()).toEqual([
@@ -182,13 +184,49 @@ describe.skipIf(LLAMA_SERVER === undefined)('llama-server, started with', () => 
 
 describe('the embedded engine', () => {
   it.each(LLAMA_SEEDS.filter(([, type]) => embedded.types.includes(type)))(
-    'takes the seed profile %s, and does without what only tunes speed',
+    'answers with the seed profile %s, and does without what only tunes speed',
     async (name, type, body) => {
       const engine = await engineOf(embedded)
       const { plan, removed } = await assemble(engine, name, type, body)
       expect(removed.filter(({ reason }) => reason !== 'no_effect')).toEqual([])
       const read = parseArgs(argvOf(plan).slice(plan.command.length))
       expect(read).toMatchObject({ ok: true, value: { modelPath: HELLO, alias: name } })
+      await start(plan)
+      const post = async (path: string, request: object): Promise<string> => {
+        const response = await fetch(`http://127.0.0.1:${plan.port}${path}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+          body: JSON.stringify(request),
+        })
+        return response.text()
+      }
+      if (type === 'embedding') {
+        expect(await post('/v1/embeddings', { input: 'a text' })).toContain('"embedding":[')
+      } else {
+        const messages = [{ role: 'user', content: 'What is the capital of France?' }]
+        expect(await post('/v1/chat/completions', { messages, temperature: 0, max_tokens: 20 })).toContain('Paris')
+      }
+    },
+  )
+})
+
+describe('a llama-server of early 2025', () => {
+  /** It had neither a choice of shared or split caches nor names for ways of speculating. */
+  const help = engineHelp(
+    ...['--host 1', '--port 1', '--model -m 1', '--alias -a 1', '--ctx-size -c 1', '--jinja 0', '--metrics 0'],
+    ...['--threads -t 1', '--parallel -np 1', '--temp 1', '-b --batch-size 1', '-ub --ubatch-size 1'],
+    ...['--embedding --embeddings 0', '--reranking --rerank 0'],
+  )
+
+  it.each(LLAMA_SEEDS)(
+    'is started with the seed profile %s, without what it does not need',
+    async (name, type, body) => {
+      const { key, dialect, noEffect, keyEnv } = runner
+      const command = ['/usr/bin/llama-server'] as const
+      const engine = { key, dialect, noEffect, keyEnv, command, help, abilities: abilitiesOf(help) }
+      const { removed } = await assemble(engine, name, type, body)
+      expect(removed.every(({ reason }) => reason === 'no_effect')).toBe(true)
+      expect(['--kv-unified', '--cache-reuse']).toEqual(expect.arrayContaining(removed.map(({ flag }) => flag)))
     },
   )
 })

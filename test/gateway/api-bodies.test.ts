@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { MAX_BODY_BYTES } from '../../src/api/json-body.ts'
 import { errorBodySchema } from '../../src/contract/error-body.ts'
@@ -220,4 +221,70 @@ describe('OpenAPI', () => {
     expect(rename?.middleware).toBeUndefined()
     expect(JSON.stringify(rename?.requestBody)).toContain('"required":["to"]')
   })
+})
+
+describe('a body that no settings can hold', () => {
+  // The first exhausted the stack (500), the second was taken and lost without a word.
+  it.each([
+    [`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`, /nested more than 32 levels/],
+    ['{"tune": {"__proto__": {"ctx_size": 1}}}', /"__proto__"/],
+  ] as const)('%.30s', async (body, message) => {
+    for (const [method, path] of [
+      ['PUT', '/api/slots/agent/config'],
+      ['POST', '/api/profiles'],
+    ] as const) {
+      const error = await errorOf(await send(path, body, JSON_TYPE, method))
+      expect(error).toMatchObject({
+        status: 400,
+        code: 'request.invalid',
+        param: 'body',
+        message: expect.stringMatching(message),
+      })
+    }
+    expect(api.ports.asked).toEqual([])
+  })
+})
+
+it('a connection with a body that is not read to its end is not offered for the next request', async () => {
+  const answers = await new Promise<string>((resolve, reject) => {
+    const socket = connect(api.port, '127.0.0.1')
+    let text = ''
+    socket.setEncoding('utf8').on('error', reject)
+    socket.on('data', (piece) => {
+      text += piece
+      if (!text.includes('\r\n\r\n')) return
+      socket.destroy()
+      resolve(text)
+    })
+    socket.write(`POST /api/slots HTTP/1.1\r\nHost: 127.0.0.1:${api.port}\r\nContent-Type: application/json\r\n`)
+    socket.write(`Content-Length: ${4 * MAX_BODY_BYTES}\r\n\r\n${' '.repeat(MAX_BODY_BYTES + 1)}`)
+  })
+  expect(answers).toMatch(/^HTTP\/1\.1 413 /)
+  expect(answers).toMatch(/^connection: close\r$/im)
+})
+
+describe('a query that a route does not describe', () => {
+  it.each([
+    ['GET', '/api/models?x=1&y=2&x=3', ['x', 'y']],
+    ['DELETE', '/api/profiles/long?force=true', ['force']],
+    ['GET', '/api/models/org%2Fname?drain=1', ['drain']],
+    ['GET', '/api/slots?=', ['']],
+    ['DELETE', '/api/models/a?delete_file=true', ['delete_file']],
+  ] as const)('%s %s', async (method, path, names) => {
+    const error = await errorOf(await fetch(api.url + path, { method }))
+    expect(error).toMatchObject({ status: 422, code: 'validation.invalid', param: names[0] })
+    expect(error.details['fields']).toMatchObject(names.map((param) => ({ param })))
+    expect(api.ports.asked).toEqual([])
+  })
+
+  it('an address that does not exist stays one', async () => {
+    expect((await fetch(`${api.url}/api/nope?x=1`)).status).toBe(404)
+    expect((await fetch(`${api.url}/api/health?`)).status).toBe(200)
+  })
+})
+
+it('the id of a pull is an id, before the pull begins', async () => {
+  const error = await errorOf(await send('/api/models/not%20an%20id/pull', '{"repo":"org/name"}'))
+  expect(error).toMatchObject({ status: 422, code: 'validation.invalid', param: 'id' })
+  expect(api.ports.asked).toEqual([])
 })

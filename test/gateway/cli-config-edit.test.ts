@@ -80,6 +80,27 @@ describe.runIf(hasScript)('config edit', () => {
     )
   })
 
+  // It was saved with replacement characters in place of the letters.
+  it('takes no bytes that are not UTF-8, and gives those of the file to the editor as they are', async () => {
+    const file = join(home, 'etc/hal0/slots/mine.toml')
+    const latin = Buffer.from('# caf\xe9\nname = "mine"\n', 'latin1')
+    await writeFile(file, latin)
+    const kept = await edit('slot mine', 'echo "priority = 7" >> "$1"', ['n'])
+    expect(kept).toMatchObject({ code: 1, said: expect.stringContaining('expected text in UTF-8 (line 1') })
+    expect(await readFile(file)).toEqual(latin)
+    const mended = await edit('slot mine', 'iconv -f latin1 -t utf-8 "$1" > "$1.new" && mv "$1.new" "$1"')
+    expect(mended).toMatchObject({ code: 0 })
+    expect(await readFile(file, 'utf8')).toBe('# café\nname = "mine"\n')
+  })
+
+  it('an editor that removes its file changes nothing, and is named', async () => {
+    const run = await edit('hal0', 'rm "$1"')
+    expect(run).toMatchObject({ code: 1, said: expect.stringMatching(/The editor removed .*\(not_saved\)/s) })
+    expect(run.said).not.toContain('your text is in')
+    expect(await settings()).toBe('# mine\n[server]\nport = 8080\n')
+    expect(await readdir(join(folder, 'tmp'))).toEqual([])
+  })
+
   it('what someone else wrote meanwhile is not written over', async () => {
     const file = join(home, 'etc/hal0/hal0.toml')
     const run = await edit('hal0', `sed -i s/8080/1/ "$1"; echo "# theirs" >> ${file}`)

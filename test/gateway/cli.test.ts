@@ -251,3 +251,62 @@ describe('quickstart --model refuses what is no model, before anything is starte
     expect(after.code).toBe(3)
   })
 })
+
+describe('wrong usage with --json is told as JSON, on stderr', () => {
+  it.each([
+    [['nope'], /unknown command 'nope'/],
+    [['slot'], /command is missing/i],
+    [['slot', 'show'], /missing required argument 'name'/],
+    [['slot', 'list', '--nope'], /unknown option '--nope'/],
+    [['slot', 'create', 'a', '--port', 'x'], /whole number/],
+    [['model', 'show', ''], /<id> is empty/],
+  ] as const)('%j', async (words, message) => {
+    const run = await hal0('--json', ...words)
+    expect([run.code, run.stdout]).toEqual([2, ''])
+    expect(JSON.parse(run.stderr)).toMatchObject({
+      error: {
+        code: 'usage',
+        type: 'usage_error',
+        message: expect.stringMatching(message),
+        details: expect.anything(),
+      },
+    })
+  })
+
+  it('help that was asked for stays text', async () => {
+    expect(await hal0('slot', '--help', '--json')).toMatchObject({ code: 0, stderr: '' })
+  })
+})
+
+// An unset variable of a script: as a path it meant the current folder, as a name another address of the API.
+describe('"" where a name or a path belongs is wrong usage', () => {
+  it.each([
+    [['model', 'add', ''], '<file>'],
+    [['model', 'add', '/m.gguf', '--mmproj', ''], '--mmproj'],
+    [['model', 'scan', ''], '<folder>'],
+    [['model', 'inspect', ''], '<file>'],
+    [['model', 'rm', ''], '<id>'],
+    [['model', 'pull', ''], '<repo>'],
+    [['slot', 'show', ''], '<name>'],
+    [['profile', 'export', 'a', ''], '<name>'],
+    [['profile', 'delete', ''], '<name>'],
+    [['status', '--url', ''], '--url'],
+    [['--home', '', 'status'], '--home'],
+  ] as const)('%j', async (words, what) => {
+    const run = await hal0(...words)
+    expect([run.code, run.stdout]).toEqual([2, ''])
+    expect(run.stderr).toMatch(new RegExp(`^hal0: ${what} is empty\\. \\(usage\\)\\n`))
+  })
+
+  it('chat has nothing to ask', async () => {
+    const run = await hal0('chat', '', ' ')
+    expect(run).toMatchObject({ code: 2, stdout: '' })
+    expect(run.stderr).toContain('nothing to ask')
+  })
+
+  it('the id of a pull is one', async () => {
+    const run = await hal0('model', 'pull', 'org/name', '--id', 'not an id')
+    expect(run).toMatchObject({ code: 2, stdout: '' })
+    expect(run.stderr).toContain('cannot be the id of a model')
+  })
+})

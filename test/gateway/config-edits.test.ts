@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { slotStatePath } from '../../src/files/home.ts'
 import { eventually, HELLO_GGUF, startTestDaemon, type TestDaemon } from '../support/daemon-harness.ts'
 import { fakeControl } from '../support/start-fake.ts'
 
@@ -130,6 +131,39 @@ describe('an edit of a slot file', () => {
   })
 })
 
+describe('a model that was swapped in', () => {
+  it('makes way for an edit of what the file binds', async () => {
+    const at = await startTestDaemon({ a: {} })
+    const api = (method: string, path: string, body: object) =>
+      fetch(`${at.daemon.url}/api/slots/a${path}`, {
+        method,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }).then((answer) => answer.json())
+    await at.load('a')
+    expect(await api('POST', '/swap', { model_id: 'twin' })).toMatchObject({ model_id: 'twin', file_model_id: 'hello' })
+    expect(await api('PUT', '/config', { threads: 2 })).toMatchObject({ restart_needed: ['threads'] })
+    expect(at.row('a').model_id).toBe('twin')
+    const edit = await api('PUT', '/config', { threads: null, profile: 'coding' })
+    expect(edit).toMatchObject({ changed: ['profile', 'threads'], problem: null })
+    expect(at.row('a').restart_needed).toContain('model')
+    await at.daemon.slots.load('a')
+    expect(at.row('a')).toMatchObject({ model_id: 'hello', profile: 'coding', restart_needed: [] })
+  })
+
+  it('of which an edit says when it could not start', async () => {
+    const at = await startTestDaemon({ a: {} })
+    await at.load('a')
+    const answer = await fetch(`${at.daemon.url}/api/slots/a/config`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ binary: 'vllm' }),
+    })
+    expect(await answer.json()).toMatchObject({ changed: ['binary'], problem: expect.stringContaining('vllm') })
+    expect(at.row('a')).toMatchObject({ state: 'ready', restart_needed: [] })
+  })
+})
+
 describe('slot files that come and go', () => {
   it('make and remove slots without a restart of hal0; one that runs stays until it is stopped', async () => {
     const at = await startTestDaemon({ a: {} })
@@ -183,5 +217,34 @@ describe('a registered model that no slot binds', () => {
     expect(answers).toEqual(['twin', 'third', 'twin', 'third', 'twin', 'third'].map((model) => [200, model]))
     await at.daemon.slots.unload('scratch', { drainMs: 0 })
     expect(at.row('scratch').model_id).toBeNull()
+  })
+})
+
+describe('a slot that is being deleted', () => {
+  it('takes no edit and no new name; a second delete without patience ends the first; nothing of it stays', async () => {
+    const at = await startTestDaemon({ a: { knobs: { hold_after_tokens: 1, headers_early: true } }, b: {} })
+    await at.load('a')
+    const answer = await at.chat({ stream: true })
+    const api = (method: string, path: string, body?: object) =>
+      fetch(`${at.daemon.url}/api/slots/a${path}`, {
+        method,
+        ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      })
+    const patient = api('DELETE', '')
+    await eventually(async () => (await api('POST', '/load')).status === 404)
+    for (const refused of [
+      api('PUT', '/config', { priority: 3 }),
+      api('POST', '/rename', { to: 'c' }),
+      api('POST', '/load'),
+      api('POST', '/swap', { model_id: 'twin', persist: true }),
+    ]) {
+      expect(await (await refused).json()).toMatchObject({ error: { code: 'slot.not_found' } })
+    }
+    const impatient = await api('DELETE', '?drain_s=0')
+    expect([(await patient).status, impatient.status]).toEqual([204, 204])
+    expect(await answer.text()).toContain('slot.unloading')
+    expect(await at.enginePids()).toEqual([])
+    expect(at.daemon.slots.rows().map((row) => row.name)).toEqual(['b'])
+    await expect(readFile(slotStatePath(at.home, 'a'))).rejects.toThrow('ENOENT')
   })
 })

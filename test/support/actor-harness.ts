@@ -1,5 +1,6 @@
-import { slotFileSchema } from '../../src/config/slot-file.ts'
+import { slotFileSchema } from '../../src/config/rules/slot-schema.ts'
 import type { NewEvent } from '../../src/contract/events.ts'
+import type { LaunchPlan } from '../../src/contract/launch-plan.ts'
 import type { SlotRow } from '../../src/contract/slot-row.ts'
 import { Hal0Error, toHal0Error } from '../../src/kernel/errors.ts'
 import type { Log } from '../../src/kernel/log.ts'
@@ -59,6 +60,10 @@ export function openActor(options: HarnessOptions) {
   const events: NewEvent[] = []
   const gone: string[] = []
   const portsReleased: string[] = []
+  const downs: string[] = []
+  const broken = new Set(options.brokenModel === undefined ? [] : [options.brokenModel])
+  const unregistered = new Set<string>()
+  const modelOfPlan = new Map<LaunchPlan, string>()
   const faults: unknown[] = []
   const log: Log = {
     ...silentLog,
@@ -97,10 +102,22 @@ export function openActor(options: HarnessOptions) {
       loadLimitMs: 900_000,
     },
     effects: {
-      readBinding: async (_slot, override) => boundTo(override),
+      readBinding: async (_slot, override) => {
+        const bound = boundTo(override)
+        if (unregistered.has(bound.modelId)) throw Hal0Error.of('model.not_found', `no row for ${bound.modelId}`)
+        return bound
+      },
       examine: async (_slot, override, running) => {
         await filesHeld
-        const problem = files instanceof Error ? toHal0Error(files) : undefined
+        const { modelId } = boundTo(override)
+        const problem =
+          files instanceof Error
+            ? toHal0Error(files)
+            : unregistered.has(modelId)
+              ? Hal0Error.of('model.not_found', `no row for ${modelId}`)
+              : broken.has(modelId)
+                ? Hal0Error.of('slot.model_missing', `no ${modelId}`)
+                : undefined
         const differs = files === 'changed' || running?.binding.bound.modelId !== boundTo(override).modelId
         return {
           bound: boundTo(override),
@@ -111,8 +128,9 @@ export function openActor(options: HarnessOptions) {
         }
       },
       prepare: async (bound) => {
-        if (options.brokenModel === bound.modelId) throw Hal0Error.of('slot.model_missing', `no ${bound.modelId}`)
-        const plan = { slot: 's', command: ['/fake'] as const, flags: [], env: {}, port: 8081, keyEnv: 'FAKE_KEY' }
+        if (broken.has(bound.modelId)) throw Hal0Error.of('slot.model_missing', `no ${bound.modelId}`)
+        const plan: LaunchPlan = { slot: 's', command: ['/fake'], flags: [], env: {}, port: 8081, keyEnv: 'FAKE_KEY' }
+        modelOfPlan.set(plan, bound.modelId)
         const launch: AssembledLaunch = {
           plan,
           removed: [],
@@ -144,7 +162,7 @@ export function openActor(options: HarnessOptions) {
       }),
     },
     onEngineGone: (attemptId) => void gone.push(attemptId),
-    onDown: () => {},
+    onDown: (slot) => void downs.push(slot),
   })
   function take(): ProbeVerdict {
     const said = verdict
@@ -168,6 +186,18 @@ export function openActor(options: HarnessOptions) {
     gone,
     /** One entry per start whose port others may have. */
     portsReleased,
+    /** One entry each time the actor said that nothing of it runs or is about to. */
+    downs,
+    /** Models whose file is missing; those that models.toml does not know. The test may change both. */
+    broken,
+    unregistered,
+    /** Everything the bus was told, in order. */
+    events,
+    /** The model of one start; undefined = no such start. */
+    modelOf: (attemptId: string): string | undefined => {
+      const start = runtime.starts.find((one) => one.options.attemptId === attemptId)
+      return start === undefined ? undefined : modelOfPlan.get(start.plan)
+    },
     row: () => actor.row(),
     engines: (): readonly FakeEngine[] => runtime.starts.map((start) => start.engine),
     engine: (): FakeEngine => {
@@ -176,8 +206,9 @@ export function openActor(options: HarnessOptions) {
       return last.engine
     },
     failNextStart: (reason: string) => {
+      const before = runtime.beforeStart
       runtime.beforeStart = (plan) => {
-        runtime.beforeStart = () => {}
+        runtime.beforeStart = before
         throw spawnFailed(plan, reason)
       }
     },
@@ -188,8 +219,12 @@ export function openActor(options: HarnessOptions) {
     },
     /** Reading the files lasts until `setFiles`. */
     holdFiles: () => {
+      const letEarlier = letFiles
       filesHeld = new Promise((resolve) => {
-        letFiles = resolve
+        letFiles = () => {
+          letEarlier()
+          resolve()
+        }
       })
     },
     /** What the next look at the engine sees. */
@@ -207,6 +242,11 @@ export function openActor(options: HarnessOptions) {
     close: (how: { drainMs: number; keepEngine: boolean }) => {
       const answer = deferred<void>()
       actor.post({ type: 'close', why: 'daemon_stops', ...how, answer })
+      return answer.promise
+    },
+    closeIfDown: () => {
+      const answer = deferred<void>()
+      actor.post({ type: 'close_if_down', why: 'deleted', answer })
       return answer.promise
     },
     swap: (modelId: string | undefined, drainMs = 30_000): Promise<SlotRow> => {

@@ -6,6 +6,7 @@ export const BASE_ROW: SlotRow = {
   state: 'ready',
   aliases: [],
   model_id: 'hello',
+  file_model_id: 'hello',
   profile: 'chat',
   type: 'llm',
   device: 'cpu',

@@ -187,7 +187,13 @@ export function stubPorts(row: (name: string) => SlotRow): StubPorts {
     async (...args: Args): Promise<T> =>
       ask(call, answer(...args), ...args)
 
-  const change = (name: string) => ({ name, config: { name }, changed: ['profile'], restart_needed: ['profile'] })
+  const change = (name: string) => ({
+    name,
+    config: { name },
+    changed: ['profile'],
+    problem: null,
+    restart_needed: ['profile'],
+  })
   const lastJob = () => jobs.at(-1) ?? JOB
 
   return {

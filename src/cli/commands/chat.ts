@@ -19,6 +19,9 @@ export interface ChatOptions extends GlobalOptions {
  */
 export async function chat(words: readonly string[], options: ChatOptions): Promise<void> {
   if (options.slot === '') throw new UsageError('--slot is empty.', 'Name a slot; `hal0 slot list` shows them.')
+  if (words.length > 0 && words.every((word) => word.trim() === '')) {
+    throw new UsageError('There is nothing to ask.', 'Give a TEXT, or pipe one in.')
+  }
   const output = outputOf(options)
   const isTerminal = process.stdin.isTTY
   // Asked before the daemon is: it is wrong whoever answers.

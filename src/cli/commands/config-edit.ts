@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import { readConfigText } from '../../config/config-text.ts'
+import { describeMistake } from '../../config/mistake.ts'
 import { guardSlotText } from '../../config/slot-gate.ts'
 import { validateHome } from '../../config/validate-home.ts'
 import { withWriteLock } from '../../config/write-lock.ts'
@@ -32,22 +34,23 @@ export async function configEdit(what: string, name: string | undefined, globals
       `Change ${target.file} itself, and check it with \`hal0 config validate\`.`,
     )
   }
-  const before = await textOf(target)
+  const before = await bytesOf(target)
   const folder = await mkdtemp(join(tmpdir(), 'hal0-edit-'))
   const draft = join(folder, basename(target.file))
   let keepDraft = true
   try {
     await writeFile(draft, before ?? '', { mode: 0o600 })
     const text = await editUntilRight(home, target, draft, output)
-    if (text !== (before ?? '')) await save(home, target, before, text)
+    const changed = !isSameText(before, text)
+    if (changed) await save(home, target, before, text)
     keepDraft = false
-    const changed = text !== (before ?? '')
     output.result(
       { file: target.file, changed },
       () => `${target.file}: ${changed ? target.afterwards : 'not changed'}`,
     )
   } finally {
-    if (keepDraft) output.note(`hal0: your text is in ${draft}`)
+    const isLeft = keepDraft && (await readConfigText(draft)) !== 'absent'
+    if (isLeft) output.note(`hal0: your text is in ${draft}`)
     else await rm(folder, { recursive: true, force: true })
   }
 }
@@ -57,12 +60,19 @@ async function editUntilRight(home: Home, target: EditTarget, draft: string, out
   const known = new Set((await validateHome(home)).mistakes.map(textOfMistake))
   while (true) {
     await runEditor(draft)
-    const text = await readFile(draft, 'utf8')
-    const mistakes = (await mistakesWith(home, target, text)).filter(
-      (one) => one.file === target.file || !known.has(textOfMistake(one)),
-    )
-    if (mistakes.length === 0) return text
-    for (const mistake of mistakes) output.note(textOfMistake(mistake))
+    const text = await readConfigText(draft)
+    if (text === 'absent') {
+      throw new CliError('not_saved', `The editor removed ${draft}: ${target.file} is as it was.`, 'Edit it again.')
+    }
+    if (text.ok) {
+      const mistakes = (await mistakesWith(home, target, text.value)).filter(
+        (one) => one.file === target.file || !known.has(textOfMistake(one)),
+      )
+      if (mistakes.length === 0) return text.value
+      for (const mistake of mistakes) output.note(textOfMistake(mistake))
+    } else {
+      output.note(describeMistake(text.error))
+    }
     if (!(await isAgreed('Edit it again? [Y/n] '))) {
       throw new CliError('not_saved', `${target.file} is as it was: the edited text has mistakes.`)
     }
@@ -88,26 +98,27 @@ async function mistakesWith(home: Home, target: EditTarget, text: string): Promi
   }
 }
 
-async function save(home: Home, target: EditTarget, before: string | undefined, text: string): Promise<void> {
+async function save(home: Home, target: EditTarget, before: Buffer | undefined, text: string): Promise<void> {
   await withWriteLock(home, async () => {
-    if ((await textOf(target)) !== before) {
+    const now = await bytesOf(target)
+    if (now === undefined ? before !== undefined : before === undefined || !now.equals(before)) {
       throw new CliError('not_saved', `${target.file} was changed by someone else meanwhile.`, 'Edit it again.')
     }
     if (target.slot !== undefined) {
       return writeSlotFile(home, guardSlotText(text, { file: target.file, name: target.slot, source: 'cli' }))
     }
-    const mode = await stat(target.file).then(
-      (facts) => facts.mode & 0o777,
-      () => undefined,
-    )
-    await writeFileWhole(target.file, text, mode)
+    await writeFileWhole(target.file, text)
   })
 }
 
-/** Undefined = there is no such file; only a slot must have one. */
-async function textOf({ file, slot }: EditTarget): Promise<string | undefined> {
+function isSameText(before: Buffer | undefined, text: string): boolean {
+  return Buffer.from(text).equals(before ?? Buffer.alloc(0))
+}
+
+/** Bytes, so that an editor gets what is no UTF-8 as it is. Undefined = there is no such file; only a slot must have one. */
+async function bytesOf({ file, slot }: EditTarget): Promise<Buffer | undefined> {
   try {
-    return await readFile(file, 'utf8')
+    return await readFile(file)
   } catch (cause) {
     if (!isNotFound(cause)) throw cause
     if (slot === undefined) return undefined

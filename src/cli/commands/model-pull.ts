@@ -1,7 +1,7 @@
 import type { Hal0Client } from '../../client/client.ts'
 import { ClientError } from '../../client/client-errors.ts'
 import { errorFromBody } from '../../client/http.ts'
-import type { PullJob } from '../../contract/pull.ts'
+import type { PullJob, PullRequest } from '../../contract/pull.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
@@ -59,11 +59,16 @@ async function begin(client: Hal0Client, { id, request }: PullWish, output: Outp
   } catch (thrown) {
     if (!(thrown instanceof ClientError) || thrown.code !== 'pull.in_progress') throw thrown
     const job = await client.models.pullState(id).catch(() => undefined)
-    const isAsked = request.repo === undefined || request.repo === job?.repo
-    if (job === undefined || !isAsked) throw thrown
+    if (job === undefined || !isAsked(request, job)) throw thrown
     output.note(`pull ${id}: runs already`)
     return job
   }
+}
+
+/** Is the job what was asked for, as far as it can be told? */
+function isAsked({ repo, file, quant }: PullRequest, job: PullJob): boolean {
+  const has = (word: string) => job.files.some((path) => path.toLowerCase().includes(word.toLowerCase()))
+  return (repo === undefined || repo === job.repo) && [file, quant].every((word) => word === undefined || has(word))
 }
 
 async function watch(client: Hal0Client, begun: PullJob, output: Output): Promise<PullJob> {
@@ -102,6 +107,6 @@ function progressText(job: PullJob): string {
   const { id, state, done_bytes: doneBytes, total_bytes: totalBytes, bytes_per_second: speed, resumes } = job
   const share = totalBytes === null ? '' : ` of ${bytesText(totalBytes)} (${Math.floor(percentOf(job))} %)`
   const rate = state === 'running' && speed !== null ? `, ${bytesText(speed)}/s` : ''
-  const again = resumes === 0 ? '' : `, taken up again ${resumes} times`
+  const again = resumes === 0 ? '' : `, taken up again ${resumes === 1 ? 'once' : `${resumes} times`}`
   return `pull ${id}: ${state === 'running' ? '' : `${state}, `}${bytesText(doneBytes)}${share}${rate}${again}`
 }

@@ -6,6 +6,7 @@
 const DENIED: readonly { readonly pattern: RegExp; readonly owner: string }[] = [
   { pattern: /^LLAMA_ARG_/, owner: 'the engine reads it as a launch option; profiles own those' },
   { pattern: /^(LLAMA_API_KEY|VLLM_API_KEY|SGLANG_API_KEY)$/, owner: 'hal0 draws the engine key for each start' },
+  { pattern: /^__proto__$/, owner: 'no program is given a variable of this name' },
   { pattern: /^HAL0_/, owner: 'hal0 marks its engines with these' },
   { pattern: /^(LLAMA_LOG_FILE)$/, owner: 'hal0 owns the log of a slot' },
   {

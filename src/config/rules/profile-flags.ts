@@ -1,18 +1,9 @@
 import type { ProfileBody } from '../../contract/profile.ts'
 import type { Dialect } from '../../contract/runner.ts'
 
-const EMBEDDING_FLAGS: readonly string[] = ['--embedding', '--embeddings']
-const RERANKING_FLAGS: readonly string[] = ['--rerank', '--reranking']
-
 /** How are the flags of a profile written? By its runner; llama-server's way unless that is vLLM or SGLang. Source: SPEC 3, 10. */
 export function dialectOf(runner: string | undefined): Dialect {
   return runner === 'vllm' || runner === 'sglang' ? runner : 'llama-server'
-}
-
-/** Which words ask for both pooled modes? One process with both scores everything zero. Empty = at most one mode. Source: SPEC 3. */
-export function modeConflict(words: readonly string[]): readonly string[] {
-  const modes = [EMBEDDING_FLAGS, RERANKING_FLAGS].map((names) => words.find((word) => names.includes(word)))
-  return modes.every((word) => word !== undefined) ? modes : []
 }
 
 /** Words, and values behind `=`, that name a place of this machine: another one may not have it. */

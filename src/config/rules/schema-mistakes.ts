@@ -24,8 +24,13 @@ function mistakesOf(schema: z.ZodType, issue: z.core.$ZodIssue): readonly DataMi
   if (issue.code === 'invalid_type' && (issue.expected === 'object' || issue.expected === 'record')) {
     return [{ path, expected: 'expected a table' }]
   }
-  if (issue.code !== 'unrecognized_keys') return [{ path, expected: issue.message }]
+  if (issue.code !== 'unrecognized_keys') return [{ path, expected: inWords(issue.message) }]
   return issue.keys.map((key) => ({ path: [...path, key], expected: `unknown key; ${hintFor(schema, path, key)}` }))
+}
+
+/** Where a schema has no words of its own, these are zod's: "Invalid input: expected string, received undefined". */
+function inWords(message: string): string {
+  return message.replace(/^Invalid (?:input|option): /, '').replace(/, received undefined$/, ', and there is nothing')
 }
 
 function hintFor(schema: z.ZodType, path: readonly string[], key: string): string {

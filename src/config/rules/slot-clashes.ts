@@ -71,3 +71,8 @@ function pairsBy(
     return first === undefined ? [] : [[first, slot] as const]
   })
 }
+
+/** A slot's port is the one that hal0 itself listens on. */
+export function gatewayPortText(port: number | undefined): string {
+  return `port ${port} is the gateway's own ([server] port): give the slot another, or none (hal0 then chooses)`
+}

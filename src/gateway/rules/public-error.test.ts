@@ -10,7 +10,6 @@ describe('publicSlotError', () => {
     'slot.tuning_key_denied',
     'slot.profile_missing',
     'model.not_found',
-    'slot.not_found',
     'slot.model_missing',
     'slot.port_in_use',
   ] as const)('%s is a 503 without its text', (code) => {
@@ -21,6 +20,12 @@ describe('publicSlotError', () => {
     expect([told.status, told.error.code, told.error.retryAfterS]).toEqual([503, code, undefined])
     expect(JSON.stringify([told.error.message, told.error.details])).not.toContain('SECRET')
     expect(told.error.message).toContain('"a"')
+  })
+
+  it('a slot that is being deleted is a name that does not exist, not a mistake in settings', () => {
+    const told = publicSlotError(Hal0Error.of('slot.not_found', 'slot a has no file (/home/me/SECRET)'), 'a')
+    expect([told.status, told.error.code]).toEqual([404, 'model_not_found'])
+    expect(JSON.stringify([told.error.message, told.error.details])).not.toContain('SECRET')
   })
 
   it.each([

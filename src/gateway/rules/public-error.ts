@@ -11,7 +11,8 @@ const UNAVAILABLE = 503
 
 /**
  * How does a client of /v1 hear that a slot cannot be had? What cures itself, what needs someone (`slot.not_ready`), and an engine that
- * failed (`slot.spawn_failed`, `slot.health_failed`) is told as it is, without folders of this machine. Everything else is a mistake of
+ * failed (`slot.spawn_failed`, `slot.health_failed`) is told as it is, without folders of this machine. A slot that went while the request
+ * was on its way is a name that does not exist: 404 `model_not_found`. Everything else is a mistake of
  * the operator in files, models or ports, not one of whoever asks: 503 without Retry-After and without its text, under its code.
  * The whole text is in the slot's row under /api and in the log. Source: SPEC 2, 20.
  */
@@ -22,6 +23,14 @@ export function publicSlotError(error: Hal0Error, slot: string): PublicError {
     const details = Object.entries(error.details ?? {}).map(([key, value]) => [key, withoutFolder(value)])
     const bare = { details: Object.fromEntries(details) as Record<string, unknown>, cause: error }
     return { error: Hal0Error.of(code, withoutFolder(error.message), bare), status }
+  }
+  if (code === 'slot.not_found') {
+    const gone = Hal0Error.of('model_not_found', `Slot "${slot}" is gone: it was deleted or renamed`, {
+      param: 'model',
+      details: { slot },
+      cause: error,
+    })
+    return { error: gone, status: gone.status }
   }
   const message = `Slot "${slot}" cannot be loaded (${code}): whoever runs hal0 has to correct its settings`
   const remedy = `\`hal0 slot show ${slot}\` and the daemon's log say what is wrong.`

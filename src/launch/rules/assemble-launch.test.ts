@@ -18,6 +18,10 @@ const SLOT = 'slot: --metrics'
 /** The same with another window. */
 const window = (tokens: number) => `${BASE.slice(0, -4)}${tokens} | ${JINJA} | ${SLOT}`
 
+/** What hal0 itself gives every engine, and no more. */
+const BARE_FLAGS = ['--host 1', '--port 1', '--model 1', '--alias 1', '--ctx-size 1']
+const BARE = engineHelp(...BARE_FLAGS)
+
 function assemble(change: RequestChange) {
   const launch = assembleLaunch(launchRequest(change))
   if (!launch.ok) throw launch.error
@@ -294,8 +298,24 @@ describe('what is left out', () => {
     ],
     [
       'what changes only the speed',
-      { engine: { noEffect: new Set(['-fa', '--mmap']) }, ...flags('--flash-attn', 'on', '--no-mmap') },
-      ['profile no_effect --flash-attn on', 'profile no_effect --no-mmap'],
+      {
+        engine: { noEffect: new Set(['-fa', '-nkvo', '--no-mmap']), help: BARE },
+        ...flags('--flash-attn', 'on', '--no_mmap', '--no-kv-offload'),
+      },
+      ['profile no_effect --flash-attn on', 'profile no_effect --no_mmap', 'profile no_effect --no-kv-offload'],
+    ],
+    [
+      'nothing that changes only the speed, where the engine knows it',
+      {
+        engine: { noEffect: new Set(['-fa', '-kvu']), help: engineHelp(...BARE_FLAGS, '-fa 1', '--kv-unified 0') },
+        ...flags('--flash-attn', 'on', '-kvu'),
+      },
+      [],
+    ],
+    [
+      'nothing of an engine that cannot be asked',
+      { engine: { noEffect: new Set(['-fa']), help: undefined }, ...flags('-fa', 'on') },
+      [],
     ],
     [
       'the mode that does not fit the type',
@@ -344,6 +364,7 @@ describe('an engine that says what it knows', () => {
       flags('--draft-max', '7'),
       `${BASE} | profile: --spec-draft-n-max 7 | ${SLOT}`,
     ],
+    ['writes the opposite by its name', flags('-nkvo'), `${BASE} | profile: --no-kv-offload | ${SLOT}`],
     [
       'takes a new spelling with its values',
       {
@@ -376,7 +397,7 @@ describe('an engine that says what it knows', () => {
     ],
     [
       'the opposite of a flag is no name of it',
-      flags('-nkvo'),
+      { engine: { help: engineHelp(...BARE_FLAGS, '--kv-offload 0') }, ...flags('-nkvo') },
       'slot agent: runner standard does not know -nkvo (profile chat)',
       { flag: '-nkvo' },
     ],
@@ -389,17 +410,47 @@ describe('an engine that says what it knows', () => {
     [
       'a flag of the slot',
       { threads: 3 },
-      'slot agent: runner standard does not know --threads (layer slot)',
-      { layer: 'slot' },
+      'slot agent: runner standard does not know --threads (layer slot: threads of slot agent)',
+      { layer: 'slot', remedy: expect.stringMatching(/^Take threads of slot agent back, or/) },
     ],
     [
       'a flag of the model',
       { model: { chatTemplate: '/t' } },
-      'slot agent: runner standard does not know --chat-template-file (layer model)',
+      'slot agent: runner standard does not know --chat-template-file (layer model: chat_template of the model)',
       { layer: 'model' },
     ],
+    [
+      'a key of [tune]',
+      { tune: { reasoning_effort: 'low' } },
+      'slot agent: runner standard does not know --reasoning-effort (layer slot: reasoning_effort in [tune] of slot agent)',
+      { layer: 'slot' },
+    ],
+    [
+      'a key of the profile',
+      { profile: { reasoningBudget: 5 } },
+      'slot agent: runner standard does not know --reasoning-budget (layer profile: reasoning_budget of profile chat)',
+      { layer: 'profile', profile: 'chat' },
+    ],
+    [
+      'the opposite of what only changes the speed',
+      { engine: { noEffect: new Set(['--kv-unified']) }, ...flags('--no-kv-unified') },
+      'slot agent: runner standard does not know --no-kv-unified (profile chat)',
+      { flag: '--no-kv-unified' },
+    ],
+    [
+      'a program that is no such engine',
+      { engine: { help: engineHelp('--port 1') } },
+      'slot agent: runner standard does not know --host (layer base)',
+      { layer: 'base', remedy: expect.stringContaining('[runners.standard]') },
+    ],
+    [
+      'a flag that is like one that no profile may set',
+      flags('--PORT', '1'),
+      'slot agent: runner standard does not know --PORT (profile chat)',
+      { remedy: expect.stringContaining('`hal0 profile create NAME --from chat`') },
+    ],
   ])('refuses %s', (_name, change, message, details) => {
-    const launch = assembleLaunch(launchRequest({ ...change, engine: { help } }))
+    const launch = assembleLaunch(launchRequest({ ...change, engine: { help, ...change.engine } }))
     expect(launch.ok ? undefined : launch.error).toMatchObject({ code: 'slot.flag_unsupported', message, details })
   })
 })
@@ -417,6 +468,8 @@ describe('words that are no flags', () => {
       '--grammar cannot have the value "--port", which the engine reads as a flag',
     ],
     ['an empty word', [''], '"" (word 1) is a value without a flag'],
+    ['a NUL', ['-r', 'a', '--grammar', 'b\0c'], 'word 4 contains a NUL character, which no command line can hold'],
+    ['half of a character', ['-r', 'a\ud800b'], 'word 2 contains half of a character (a lone surrogate)'],
   ])('%s', (_name, words, problem) => {
     const launch = assembleLaunch(launchRequest(flags(...words)))
     expect(launch.ok ? undefined : launch.error).toMatchObject({

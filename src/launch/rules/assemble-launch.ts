@@ -13,7 +13,7 @@ import { llamaServerLayers } from './llama-server-layers.ts'
 import { lookUpFlag } from './look-up-flag.ts'
 import { type LayeredFlag, mergeFlags } from './merge-flags.ts'
 import { sglangLayers, vllmLayers } from './python-layers.ts'
-import type { WrittenFlag } from './read-flags.ts'
+import { findUnspeakable, type WrittenFlag } from './read-flags.ts'
 import { readProfileFlags } from './read-profile-flags.ts'
 import { isModeFlag } from './screen-flags.ts'
 import { templateFlags } from './template-launch.ts'
@@ -42,7 +42,7 @@ export function assembleLaunch(request: LaunchRequest): Result<AssembledLaunch, 
     isPooled: choices.isPooled,
   })
   const written =
-    engine.dialect === 'template' ? ok(templateFlags(request, choices, own)) : writeFlags(request, choices, own)
+    engine.dialect === 'template' ? writeTemplate(request, choices, own) : writeFlags(request, choices, own)
   if (!written.ok) return written
   const { flags, notes } = written.value
   return ok({
@@ -84,6 +84,16 @@ interface WrittenCommand {
   readonly notes: readonly string[]
 }
 
+function writeTemplate(
+  request: LaunchRequest,
+  choices: LaunchChoices,
+  own: readonly WrittenFlag[],
+): Result<WrittenCommand, Hal0Error> {
+  const unspeakable = findUnspeakable(own.flatMap(({ words }) => words))
+  if (unspeakable !== undefined) return err(unreadableFlags(request, unspeakable))
+  return ok(templateFlags(request, choices, own))
+}
+
 function writeFlags(
   request: LaunchRequest,
   choices: LaunchChoices,
@@ -99,7 +109,7 @@ function writeFlags(
     ...derive('model', layers.model),
     ...derive('profile', layers.profile),
     ...own.map(({ flag, values, known: { canonical, repeats } }) => {
-      return { flag, values, layer: 'profile' as const, canonical, repeats, isDispensable: false }
+      return { flag, values, layer: 'profile' as const, canonical, repeats, isDispensable: false, isWritten: true }
     }),
     ...derive('slot', layers.slot),
   ])
@@ -122,7 +132,7 @@ function layersOf(request: LaunchRequest, choices: LaunchChoices): DerivedLayers
 
 function candidateOf({ engine }: LaunchRequest, layer: LaunchLayer, derived: DerivedFlag): CandidateFlag {
   const { canonical, repeats } = lookUpFlag(derived.flag, engine.dialect, engine.help)
-  return { ...derived, layer, canonical: derived.flag === '' ? '--model' : canonical, repeats }
+  return { ...derived, layer, canonical: derived.flag === '' ? '--model' : canonical, repeats, isWritten: false }
 }
 
 function planOf(

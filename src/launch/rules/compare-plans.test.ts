@@ -62,6 +62,8 @@ describe('comparePlans', () => {
     // Another name for the same command is no reason to start again.
     expect(comparePlans(running, { ...running, profile: 'coding' })).toEqual([])
     expect(comparePlans({ plan }, running)).toEqual([])
+    expect(comparePlans({ ...running, build: '1' }, { ...running, build: '2' })).toEqual(['binary'])
+    expect(comparePlans({ ...running, build: '1' }, running)).toEqual([])
   })
 })
 

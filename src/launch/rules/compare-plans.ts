@@ -10,6 +10,8 @@ export interface ComparedPlan {
   readonly runner?: string | undefined
   readonly modelId?: string | undefined
   readonly profile?: string | undefined
+  /** What lies where the program is: another build may have been put there. */
+  readonly build?: string | undefined
 }
 
 /** Keys in the order in which they are told; flags that have no key, and variables, follow. */
@@ -29,7 +31,7 @@ const ORDER = [
 ] as const
 
 /**
- * What would a restart change, in the user's words? Keys of the files (`ctx_size`, `binary` for runner and program), `env.FOO`, and
+ * What would a restart change, in the user's words? Keys of the files (`ctx_size`, `binary` for runner, program and a program that was replaced), `env.FOO`, and
  * `flags: --temp` for what has no key of its own. Another profile counts only when the command is another. Empty = nothing.
  * Source: SPEC 2 `restart_needed`.
  */
@@ -41,7 +43,8 @@ export function comparePlans(running: ComparedPlan, fresh: ComparedPlan): readon
   if (differs(running.modelId, fresh.modelId)) keys.add('model')
   if (running.plan.port !== fresh.plan.port) keys.add('port')
   const isSameProgram = sameWords(running.plan.command, fresh.plan.command) && running.plan.keyEnv === fresh.plan.keyEnv
-  if (!isSameProgram || differs(running.runner, fresh.runner)) keys.add('binary')
+  const isOtherBuild = differs(running.runner, fresh.runner) || differs(running.build, fresh.build)
+  if (!isSameProgram || isOtherBuild) keys.add('binary')
   if (keys.size > 0 && differs(running.profile, fresh.profile)) keys.add('profile')
   const first = ORDER.filter((key) => keys.has(key))
   return [...first, ...[...keys].filter((key) => !first.some((other) => other === key)).toSorted()]

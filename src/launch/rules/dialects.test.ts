@@ -158,6 +158,14 @@ describe('an engine of the user', () => {
     expect(argvOf(launch.plan).slice(-2)).toEqual(['--temp', '1'])
   })
 
+  it.each(['a\0b', 'a\udc00'])('refuses a word that no process can have: %j', (word) => {
+    const launch = assembleLaunch(launchRequest({ engine, profile: { flags: ['x', word] } }))
+    expect(launch.ok ? undefined : launch.error).toMatchObject({
+      code: 'slot.config_error',
+      message: expect.stringContaining('word 2 contains'),
+    })
+  })
+
   it('has an empty name for a model that is not bound', () => {
     expect(argvOf(assemble({ engine, model: 'none' }).plan).slice(3, 5)).toEqual(['-f', ''])
   })
@@ -166,9 +174,19 @@ describe('an engine of the user', () => {
 describe('notes', () => {
   it.each<[string, RequestChange, string]>([
     [
+      'a chat slot that cannot chat',
+      { profile: { flags: ['--embedding'] } },
+      'profile chat makes the engine embed or rerank: this slot of type llm will answer no chat',
+    ],
+    [
+      'a window beyond the native one, for an engine that opens it',
+      { engine: VLLM, tune: { ctx_size: 8192 } },
+      "the window of 8192 tokens is larger than the model's own of 4096: answers may degrade beyond it",
+    ],
+    [
       'a window beyond the native one',
       { tune: { ctx_size: 8192 } },
-      "the window of 8192 tokens is larger than the model's own of 4096: answers may degrade beyond it",
+      "the window of 8192 tokens is larger than the model's own of 4096: a request can use no more than that (older builds: answers degrade beyond it)",
     ],
     [
       'a projector without use',

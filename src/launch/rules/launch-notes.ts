@@ -1,3 +1,4 @@
+import type { Dialect } from '../../contract/runner.ts'
 import type { LaunchChoices } from './derived-layers.ts'
 import { gpuEnvironment } from './gpu-environment.ts'
 import type { LaunchRequest } from './launch-request.ts'
@@ -6,6 +7,16 @@ import type { LayeredFlag } from './merge-flags.ts'
 /** Flags that stretch the window of a model beyond its native one. */
 const STRETCHING =
   /^--(rope-(scaling|scale|freq-base|freq-scale)|yarn-orig-ctx|override-kv|grp-attn-n|hf-overrides|json-model-override-args)$/
+
+const DEGRADES = 'answers may degrade beyond it'
+
+/** What engines make of a window that the model was not trained for. */
+const WINDOW_BEYOND: Readonly<Record<Dialect, string>> = {
+  'llama-server': 'a request can use no more than that (older builds: answers degrade beyond it)',
+  vllm: DEGRADES,
+  sglang: DEGRADES,
+  template: DEGRADES,
+}
 
 /**
  * What about this launch is worth knowing and no error? One sentence each, without a full stop. `flags`: those of the command.
@@ -18,6 +29,7 @@ export function launchNotes(
 ): readonly string[] {
   return [
     ...windowNotes(request, choices, flags),
+    ...modeNotes(request, choices),
     ...visionNotes(request, choices),
     ...speculationNotes(request, choices),
     ...reasoningNotes(request),
@@ -26,16 +38,20 @@ export function launchNotes(
 }
 
 function windowNotes(
-  { model }: LaunchRequest,
+  { model, engine }: LaunchRequest,
   { ctx }: LaunchChoices,
   flags: readonly LayeredFlag[],
 ): readonly string[] {
   const native = model?.nativeCtxTokens ?? null
   if (native === null || ctx.ctxTokens <= native) return []
   if (flags.some(({ canonical }) => STRETCHING.test(canonical))) return []
-  return [
-    `the window of ${ctx.ctxTokens} tokens is larger than the model's own of ${native}: answers may degrade beyond it`,
-  ]
+  const beyond = WINDOW_BEYOND[engine.dialect]
+  return [`the window of ${ctx.ctxTokens} tokens is larger than the model's own of ${native}: ${beyond}`]
+}
+
+function modeNotes({ type, profile }: LaunchRequest, { isPooled }: LaunchChoices): readonly string[] {
+  if (type !== 'llm' || !isPooled) return []
+  return [`profile ${profile.name} makes the engine embed or rerank: this slot of type llm will answer no chat`]
 }
 
 function visionNotes({ model, engine, profile, tune }: LaunchRequest, { isPooled }: LaunchChoices): readonly string[] {

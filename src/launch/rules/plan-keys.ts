@@ -17,6 +17,8 @@ const KEYS: Readonly<Record<string, string>> = {
   '--n-gpu-layers': 'n_gpu_layers',
   '--threads': 'threads',
   '--mmproj': 'vision',
+  '--chat-template-file': 'chat_template',
+  '--chat-template': 'chat_template',
   '--spec-type': 'speculation',
   '--spec-draft-model': 'speculation',
   '--spec-draft-device': 'speculation',

@@ -49,15 +49,31 @@ function readOne(words: readonly string[], at: number, dialect: Dialect, help: E
     following.push(value)
   }
   const values = [...glued, ...following]
+  const own = [word, ...following]
   return {
     flag,
     values,
     known,
-    words: [word, ...following],
+    words: own,
     problem: NAME.test(flag)
-      ? (countProblem(flag, values.length, least, most) ?? hiddenProblem(flag, values, dialect, help))
+      ? (countProblem(flag, values.length, least, most) ??
+        hiddenProblem(flag, values, dialect, help) ??
+        findUnspeakable(own, at))
       : `"${word}" (word ${at + 1}) is no name of a flag`,
   }
+}
+
+/**
+ * Why no process could be given these words, in one clause; undefined = it could. A word of a command line ends at a NUL, and half of a
+ * character has no bytes. `first`: the place of the first one, from 0.
+ */
+export function findUnspeakable(words: readonly string[], first = 0): string | undefined {
+  for (const [at, word] of words.entries()) {
+    const place = `word ${first + at + 1}`
+    if (word.includes('\0')) return `${place} contains a NUL character, which no command line can hold`
+    if (/\p{Surrogate}/u.test(word)) return `${place} contains half of a character (a lone surrogate)`
+  }
+  return undefined
 }
 
 function boundsOf({ values }: KnownFlag): { readonly least: number; readonly most: number } {

@@ -202,6 +202,9 @@ describe('findFlagMistake', () => {
     [['--temp'], '--temp needs a value'],
     [['7'], '"7" (word 1) is a value without a flag'],
     [['--port'], undefined],
+    [['-r', '\0'], 'word 2 contains a NUL character, which no command line can hold'],
+    [['-r', '\ude00'], 'word 2 contains half of a character (a lone surrogate)'],
+    [['-r', '\ud83d\ude00'], undefined],
   ])('%j', (words, expected) => {
     expect(findFlagMistake(words, 'llama-server')).toBe(expected)
   })

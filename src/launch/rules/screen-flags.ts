@@ -1,7 +1,7 @@
 import type { Dialect, EngineHelp } from '../../contract/runner.ts'
 import type { FlagOwner } from './flag-facts.ts'
 import { type KnownFlag, looksLikeFlag, lookUpFlag } from './look-up-flag.ts'
-import { readFlags, type WrittenFlag } from './read-flags.ts'
+import { findUnspeakable, readFlags, type WrittenFlag } from './read-flags.ts'
 
 /** A flag that a profile may not set. */
 export interface FlagRefusal {
@@ -36,7 +36,7 @@ export function screenFlags(words: readonly string[], dialect: Dialect, help?: E
 
 /** Why an engine could not read these words as flags, in one clause; undefined = it can. Flags that are refused anyway do not count. */
 export function findFlagMistake(words: readonly string[], dialect: Dialect, help?: EngineHelp): string | undefined {
-  if (dialect === 'template') return undefined
+  if (dialect === 'template') return findUnspeakable(words)
   return readFlags(words, dialect, help).find(
     ({ problem, known }) => problem !== undefined && known.owner === 'profile',
   )?.problem

@@ -1,5 +1,5 @@
 import type { ModelFacts } from '../../contract/model.ts'
-import { Hal0Error } from '../../kernel/errors.ts'
+import { Hal0Error, toHal0Error } from '../../kernel/errors.ts'
 import { type DownloadHost, FileDownload } from './file-download.ts'
 import { filesOf, type PlannedFile, type PullPlan } from './prepare-pull.ts'
 import type { HubFile } from './rules/hub-file.ts'
@@ -33,6 +33,18 @@ export async function carryOutPull(tools: PullTools, pull: RunningPull, plan: Pu
     hf_filename: first.file.path,
     ...(sha256 === undefined ? {} : { sha256 }),
   }
+}
+
+/** The error for files that are all there and make no row: they stay, and the next pull has nothing to fetch. */
+export function notRegistered(id: string, facts: ModelFacts, cause: unknown): Hal0Error {
+  const { code, message, param, details } = toHal0Error(cause)
+  const files = (facts.files ?? [facts.path]).filter((file) => file !== undefined)
+  const remedy = `Its files stay (${files.join(', ')}): correct what is named and pull again, which fetches nothing twice; or delete them.`
+  return Hal0Error.of(code as 'validation.invalid', `${id} was fetched, but cannot be registered: ${message}`, {
+    ...(param === undefined ? {} : { param }),
+    details: { ...details, files, remedy },
+    cause,
+  })
 }
 
 function hostOf(tools: PullTools, pull: RunningPull, { at }: PullPlan, { path }: HubFile): DownloadHost {

@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Hal0Error, messageOf, toHal0Error } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { HOUR_MS } from '../../kernel/units.ts'
-import { carryOutPull } from './carry-out-pull.ts'
+import { carryOutPull, notRegistered } from './carry-out-pull.ts'
 import { Hub } from './hub.ts'
 import { createHubDispatcher } from './hub-http.ts'
 import type { HubSettings } from './hub-settings.ts'
@@ -31,7 +31,10 @@ export interface PullsDeps {
   readonly publish: (event: NewEvent) => void
   /** The row of models.toml; undefined = there is none. Errors: `config.invalid`. */
   readonly rowOf: (id: string) => Promise<ModelFacts | undefined>
-  /** Is the id that of another model, so that a pull from `repo` to `path` (its first file) must not take it? */
+  /**
+   * Is the id that of another model, so that a pull from `repo` to `path` (its first file) must not take it?
+   * Errors: `validation.invalid` (it is the name of something else).
+   */
   readonly isTaken: (id: string, path: string, repo: string) => Promise<boolean>
   /** Adds the row, or brings it up to date: all files are there. `facts.path` is set; `files` for a split model. */
   readonly register: (id: string, facts: ModelFacts) => Promise<void>
@@ -41,7 +44,7 @@ export interface PullsDeps {
   readonly dispatcher?: Dispatcher
 }
 
-/** The pulls of a daemon. Sweeps forgotten parts now and every hour. Source: SPEC 16, issue 3. */
+/** The pulls of a daemon. Sweeps forgotten parts now and every hour. Source: SPEC 16. */
 export function createPulls(deps: PullsDeps): Pulls {
   const { storeFolder, clock, log } = deps
   const dispatcher = deps.dispatcher ?? createHubDispatcher(deps.hub.endpoint)
@@ -131,7 +134,9 @@ export function createPulls(deps: PullsDeps): Pulls {
     try {
       const checkSpace = (): Promise<void> => requireSpace(storeFolder, pull.restBytes, freeBytes)
       const facts = await carryOutPull({ hub, clock, log: log.child({ model: id }), checkSpace }, pull, plan)
-      await deps.register(id, facts)
+      await deps.register(id, facts).catch((cause: unknown) => {
+        throw notRegistered(id, facts, cause)
+      })
       release(pull)
       pull.end('done')
       log.info(about, 'a model was pulled')

@@ -39,7 +39,7 @@ interface Shortfall {
   readonly waitMs: number
 }
 
-/** One file, from the hub (or what an earlier pull left) to its final name. Source: issue 3 "resume with ETag, sha256". */
+/** One file, from the hub (or what an earlier pull left) to its final name. */
 export class FileDownload {
   readonly #host: DownloadHost
   readonly #at: HubRepo

@@ -43,7 +43,7 @@ export function chooseRepo(id: string, request: PullRequest, row: ModelFacts | u
       `the model ${id} names no hf_repo: say which repository to pull from, as org/name`,
       {
         param: 'repo',
-        details: { model: id },
+        details: { model: id, remedy: `Say where it comes from: \`hal0 model pull ORG/NAME --id ${id}\`.` },
       },
     )
   }

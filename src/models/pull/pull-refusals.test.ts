@@ -276,7 +276,7 @@ describe('a pull that fails on its way', () => {
     await h.pulls.start('m', { repo: REPO })
     expect(await h.finished('m')).toMatchObject({
       state: 'failed',
-      error: { code: 'config.invalid', message: 'models.toml: line 3' },
+      error: { code: 'config.invalid', message: 'm was fetched, but cannot be registered: models.toml: line 3' },
     })
     expect(await h.storedFiles()).toEqual([`org--name/${FILE}`])
   })

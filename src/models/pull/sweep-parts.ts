@@ -11,7 +11,7 @@ const MAX_DEPTH = 16
 
 /**
  * Removes parts of interrupted pulls that were not touched for 24 h, with what stands beside them. `isOwned`: a running pull needs that
- * path. Links are not followed. Returns what was removed; what cannot be read or removed stays. Source: issue 3 "parts swept after 24 h".
+ * path. Links are not followed. Returns what was removed; what cannot be read or removed stays.
  */
 export async function sweepParts(
   store: string,

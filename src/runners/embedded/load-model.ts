@@ -15,7 +15,7 @@ import { type ChatTemplate, createChatTemplate } from './chat-template.ts'
 import { findEndTokens, forbidTokens } from './end-tokens.ts'
 import { checkModelFile, LoadFailure } from './load-failure.ts'
 import type { NativeLog } from './native-log.ts'
-import { chooseFlashAttention, chooseParallel, chooseThreads, PARALLEL_CHOICES } from './rules/choose-resources.ts'
+import { chooseFlashAttention, chooseParallel, chooseThreads, parallelChoices } from './rules/choose-resources.ts'
 import type { EngineOptions } from './rules/parse-args.ts'
 
 /** A model in memory with the windows its requests run in. */
@@ -75,14 +75,11 @@ async function createContext(model: LlamaModel, options: EngineOptions, threads:
   const windowTokens =
     options.ctxTokens === 0 ? model.trainContextSize : Math.min(options.ctxTokens, model.trainContextSize)
   const freeBytes = process.availableMemory()
-  const parallel =
-    options.parallel > 0
-      ? options.parallel
-      : chooseParallel(
-          await Promise.all(PARALLEL_CHOICES.map((sequences) => estimateContextBytes(model, windowTokens, sequences))),
-          freeBytes,
-        )
-  const needBytes = await estimateContextBytes(model, windowTokens, parallel)
+  const isDemand = options.parallel > 0 && !options.isParallelLimit
+  const choices = isDemand ? [options.parallel] : parallelChoices(options.parallel)
+  const contextBytes = await Promise.all(choices.map((count) => estimateContextBytes(model, windowTokens, count)))
+  const parallel = isDemand ? options.parallel : chooseParallel(choices, contextBytes, freeBytes)
+  const needBytes = contextBytes[choices.indexOf(parallel)] ?? 0
   if (needBytes > freeBytes) {
     throw new LoadFailure(
       `out of memory: a context of ${windowTokens} tokens for ${parallel} request(s) needs ${mib(needBytes)}, ` +

@@ -8,7 +8,7 @@ export const EMBEDDED_NO_EFFECT: ReadonlySet<string> = new Set([
   ...['--cache-type-k', '-ctk', '--cache-type-v', '-ctv', '--cache-reuse', '--cache-ram', '-cram'],
   ...['--cache-prompt', '--no-cache-prompt', '--cache-idle-slots', '--no-cache-idle-slots'],
   ...['--ctx-checkpoints', '-ctxcp', '--swa-checkpoints', '--checkpoint-min-step', '-cms', '--swa-full'],
-  ...['--kv-offload', '-kvo', '--no-kv-offload', '-nkvo', '--kv-unified', '-kvu', '--no-kv-unified', '-no-kvu'],
+  ...['--kv-offload', '-kvo', '--no-kv-offload', '-nkvo'],
   ...['--defrag-thold', '-dt', '--slot-prompt-similarity', '-sps'],
   // Arithmetic and batches
   ...['--flash-attn', '-fa', '--cont-batching', '-cb', '--no-cont-batching', '-nocb', '--warmup', '--no-warmup'],

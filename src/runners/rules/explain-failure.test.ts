@@ -129,6 +129,12 @@ describe('explainFailure', () => {
     expect(found?.remedy).not.toBe('')
   })
 
+  it('tells a flag that a build does not know from a value that is wrong', () => {
+    const remedyOf = (line: string) => explainFailure([line], LLAMA_CPP_SIGNATURES)?.remedy
+    expect(remedyOf('error while handling argument "--temp": stof')).toContain('Correct the value')
+    expect(remedyOf('error: invalid argument: --new-flag')).toContain('another `binary`')
+  })
+
   it('prefers the more telling signature to the earlier line', () => {
     const lines = ['error loading model: x', 'cudaMalloc failed: out of memory']
     expect(explainFailure(lines, LLAMA_CPP_SIGNATURES)).toMatchObject({ cause: 'out_of_memory', line: lines[1] })

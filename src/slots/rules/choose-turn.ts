@@ -33,6 +33,14 @@ export function chooseTurn(loadedModelId: string, begunAtNth: number, waiters: I
   }
 }
 
+/** The same for an engine that came up without its model: nobody can have it, and whoever wants another one is next. */
+export function chooseTurnOfNone(failedModelId: string, waiters: Iterable<TurnWaiter>): Turn {
+  for (const waiter of waiters) {
+    if (!fits(waiter, failedModelId)) return { mayHave: () => false, nextModelId: waiter.modelId }
+  }
+  return { mayHave: () => false, nextModelId: undefined }
+}
+
 function fits({ modelId }: TurnWaiter, loadedModelId: string): boolean {
   return modelId === undefined || modelId === loadedModelId
 }

@@ -2,8 +2,13 @@ import { createHash } from 'node:crypto'
 
 const BLOCK_BYTES = 1024 * 1024
 
-/** What a file of the stand-in hub consists of: bytes made by offset, so that 300 MB need no memory, or given ones. */
-export type Content = { readonly sizeBytes: number; readonly seed: number } | { readonly bytes: Buffer }
+/**
+ * What a file of the stand-in hub consists of: bytes made by offset, so that 300 MB need no memory, or given ones. `head`: what made
+ * content begins with, for example the header of a model.
+ */
+export type Content =
+  | { readonly sizeBytes: number; readonly seed: number; readonly head?: Buffer }
+  | { readonly bytes: Buffer }
 
 export function sizeOf(content: Content): number {
   return 'bytes' in content ? content.bytes.length : content.sizeBytes
@@ -15,7 +20,9 @@ export function* readContent(content: Content, from: number, to: number): Genera
     if (from < to) yield content.bytes.subarray(from, to)
     return
   }
-  for (let at = from; at < to; ) {
+  const head = content.head?.subarray(from, to) ?? Buffer.alloc(0)
+  if (head.length > 0) yield head
+  for (let at = from + head.length; at < to; ) {
     const block = Math.floor(at / BLOCK_BYTES)
     const offset = at - block * BLOCK_BYTES
     const length = Math.min(BLOCK_BYTES - offset, to - at)

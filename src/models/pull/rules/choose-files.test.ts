@@ -145,8 +145,9 @@ describe('chooseFiles', () => {
       files: repoOf('m-00001-of-00003.gguf', 'm-00003-of-00003.gguf'),
       want: {},
       param: 'repo',
-      text: /lacks parts/,
-      choices: ['m-00002-of-00003.gguf'],
+      text: /lacks parts of m-00001-of-00003\.gguf: m-00002-of-00003\.gguf/,
+      // What is there; the missing part was told as being there.
+      choices: ['m-00001-of-00003.gguf', 'm-00003-of-00003.gguf'],
     },
   ])('refuses $name', ({ files, want, param, text, choices }) => {
     const choice = chooseFiles(files, want)

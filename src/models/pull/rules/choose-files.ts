@@ -64,7 +64,7 @@ export function chooseFiles(
     return err({
       param: 'repo',
       reason: `lacks parts of ${chosen.value.first.path}: ${missing.join(', ')}`,
-      choices: missing,
+      choices: namesOf(ggufs, chosen.value.first.path),
     })
   }
   const projectors = ggufs.filter(({ path }) => isProjector(path))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { GIB, MIB } from '../../../kernel/units.ts'
-import { chooseFlashAttention, chooseParallel, chooseThreads } from './choose-resources.ts'
+import { chooseFlashAttention, chooseParallel, chooseThreads, parallelChoices } from './choose-resources.ts'
 import { chooseSequence } from './choose-sequence.ts'
 import { metricsText, zeroCounters } from './metrics-text.ts'
 
@@ -15,6 +15,18 @@ describe('chooseThreads', () => {
   })
 })
 
+describe('parallelChoices', () => {
+  it.each([
+    [0, [1, 2, 3, 4]],
+    [1, [1]],
+    [3, [1, 2, 3]],
+    [4, [1, 2, 3, 4]],
+    [16, [1, 2, 3, 4, 16]],
+  ])('at most %i: %j', (limit, choices) => {
+    expect(parallelChoices(limit)).toEqual(choices)
+  })
+})
+
 describe('chooseParallel', () => {
   it.each([
     ['four when a quarter of the memory holds them', 400, 4],
@@ -22,7 +34,7 @@ describe('chooseParallel', () => {
     ['one when it holds one', 100, 1],
     ['one even when it holds none', 10, 1],
   ])('%s', (_what, freeBytes, parallel) => {
-    expect(chooseParallel([25, 50, 75, 100], freeBytes)).toBe(parallel)
+    expect(chooseParallel([1, 2, 3, 4], [25, 50, 75, 100], freeBytes)).toBe(parallel)
   })
 })
 

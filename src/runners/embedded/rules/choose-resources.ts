@@ -1,7 +1,7 @@
 import { MIB } from '../../../kernel/units.ts'
 
-/** Numbers of requests at once to choose from; more are used only when asked for: each costs a window of memory. */
-export const PARALLEL_CHOICES: readonly number[] = [1, 2, 3, 4]
+/** When nobody says; more are used only when asked for: each costs a window of memory. */
+const PARALLEL_CHOICES: readonly number[] = [1, 2, 3, 4]
 
 /** Windows of the default may take this share of the memory that is free. */
 const MEMORY_SHARE = 0.25
@@ -18,12 +18,18 @@ export function chooseThreads(asked: number, cores: number, weightBytes: number)
   return weightBytes < ONE_THREAD_BELOW_BYTES ? 1 : Math.max(1, cores)
 }
 
+/** The numbers of requests at once to choose from, rising. `limit`: the most that is wanted; 0 = nobody said. */
+export function parallelChoices(limit: number): readonly number[] {
+  if (limit === 0) return PARALLEL_CHOICES
+  return [...PARALLEL_CHOICES.filter((choice) => choice < limit), limit]
+}
+
 /**
- * How many requests are decoded at once when nobody said: up to four, as many as fit a quarter of the free memory with a full
- * window each, at least one. `contextBytes`: the need for each of PARALLEL_CHOICES.
+ * How many requests are decoded at once? The most of the `choices` that fit a quarter of the free memory with a full window each, at
+ * least one. `contextBytes`: the need for each of them.
  */
-export function chooseParallel(contextBytes: readonly number[], freeBytes: number): number {
-  const fitting = PARALLEL_CHOICES.filter((_, at) => (contextBytes[at] ?? 0) <= freeBytes * MEMORY_SHARE)
+export function chooseParallel(choices: readonly number[], contextBytes: readonly number[], freeBytes: number): number {
+  const fitting = choices.filter((_, at) => (contextBytes[at] ?? 0) <= freeBytes * MEMORY_SHARE)
   return Math.max(1, ...fitting)
 }
 

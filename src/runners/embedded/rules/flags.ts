@@ -27,6 +27,16 @@ export const FLAGS = {
     about: 'threads; 0 or less = chosen from cores and model size',
   },
   parallel: { names: ['--parallel', '-np'], kind: 'whole', about: 'requests at once; 0 or less = up to 4, by memory' },
+  unified: {
+    names: ['--kv-unified', '-kvu'],
+    kind: 'switch',
+    about: '--parallel is a limit then: fewer at once where memory is short',
+  },
+  split: {
+    names: ['--no-kv-unified', '-no-kvu'],
+    kind: 'switch',
+    about: '--parallel is meant as it stands (the default)',
+  },
   batch: { names: ['--batch-size', '-b'], kind: 'whole', about: 'tokens decoded in one step' },
   ubatch: { names: ['--ubatch-size', '-ub'], kind: 'whole', about: 'accepted; follows --batch-size' },
   metrics: { names: ['--metrics'], kind: 'switch', about: 'accepted; /metrics is always there' },

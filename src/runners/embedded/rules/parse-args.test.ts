@@ -14,6 +14,7 @@ const plain = {
   ctxTokens: 0,
   threads: 0,
   parallel: 0,
+  isParallelLimit: false,
   batchTokens: 0,
   defaults: { sampling: DEFAULT_SAMPLING, maxTokens: -1 },
   templateFile: undefined,
@@ -35,6 +36,8 @@ describe('parseArgs', () => {
     ['an equals sign', '--model=m.gguf --alias=a=b', { ...plain, alias: 'a=b' }],
     ['the last of a repeated flag', '-m x.gguf -m m.gguf -c 5 --ctx-size 7', { ...plain, ctxTokens: 7 }],
     ["llama-server's -1 for automatic", '-m m.gguf -np -1 -t -1', plain],
+    ['a number of requests that is a limit', '-m m.gguf -np 4 -kvu', { ...plain, parallel: 4, isParallelLimit: true }],
+    ['a limit that is taken back', '-m m.gguf -np 4 -kvu -no-kvu', { ...plain, parallel: 4 }],
     ['the flags of a pooled profile', '-m m.gguf -b 8192 -ub 8192 --embedding', { ...plain, batchTokens: 8192 }],
     ['a temperature', '-m m.gguf --temp 0.2', sampling({ temperature: 0.2 })],
     [
@@ -131,7 +134,7 @@ describe('EMBEDDED_NO_EFFECT', () => {
     '--no-mmap',
     '--mlock',
     '-tb',
-    '--kv-unified',
+    '--no-kv-offload',
   ])('holds %s, which changes no answer', (name) => {
     expect(EMBEDDED_NO_EFFECT.has(name)).toBe(true)
   })

@@ -17,6 +17,8 @@ export interface EngineOptions {
   readonly threads: number
   /** Requests decoded at once; 0 = as many as memory allows, at most four. */
   readonly parallel: number
+  /** `parallel` is the most that is wanted, not a demand: each request here has a window of its own, which costs memory. */
+  readonly isParallelLimit: boolean
   /** Tokens decoded in one step; 0 = the library's default. */
   readonly batchTokens: number
   /** Of requests that do not say. */
@@ -34,6 +36,7 @@ interface Values {
   readonly texts: Map<FlagKey, string>
   readonly numbers: Map<FlagKey, number>
   readonly objects: Map<FlagKey, JsonObject>
+  readonly switches: Set<FlagKey>
 }
 
 function parseObject(text: string): JsonObject | undefined {
@@ -72,7 +75,7 @@ function take(values: Values, key: FlagKey, name: string, value: string): string
 }
 
 function readWords(argv: readonly string[]): Result<Values | 'help' | 'version', string> {
-  const values: Values = { texts: new Map(), numbers: new Map(), objects: new Map() }
+  const values: Values = { texts: new Map(), numbers: new Map(), objects: new Map(), switches: new Set() }
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at] ?? ''
     const equals = word.startsWith('--') ? word.indexOf('=') : -1
@@ -82,6 +85,8 @@ function readWords(argv: readonly string[]): Result<Values | 'help' | 'version',
     if (flagOf(key).kind === 'switch') {
       if (equals !== -1) return err(`${name} takes no value`)
       if (key === 'help' || key === 'version') return ok(key)
+      values.switches.add(key)
+      if (key === 'split') values.switches.delete('unified')
       continue
     }
     const value = equals === -1 ? argv[++at] : word.slice(equals + 1)
@@ -144,6 +149,7 @@ export function parseArgs(argv: readonly string[]): Result<EngineOptions | 'help
     ctxTokens,
     threads: Math.max(0, numbers.get('threads') ?? 0),
     parallel,
+    isParallelLimit: values.switches.has('unified'),
     batchTokens: Math.max(0, numbers.get('batch') ?? 0),
     defaults: readDefaults(values),
     templateFile: texts.get('templateFile'),
