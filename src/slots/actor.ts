@@ -66,14 +66,7 @@ export class SlotActor {
   }
 
   row(): SlotRow {
-    return buildRow({
-      record: this.#board.record,
-      life: this.#life,
-      files: this.#files,
-      inFlight: this.#book.inFlight,
-      queued: this.#book.queued,
-      lastUsedMs: this.#lastUsedMs,
-    })
+    return buildRow(this.#board.record, this.#parts, this.#lastUsedMs)
   }
 
   /** The model that a swap or a request put in the place of the file's. */

@@ -5,19 +5,20 @@ import type { SlotStateRecord } from '../contract/slot-state.ts'
 import { isoTime } from '../kernel/units.ts'
 import type { EngineLife } from './engine-life.ts'
 import type { FilesView } from './files-view.ts'
+import type { LeaseBook } from './lease-book.ts'
 
-/** The wire's view of one slot. The file's part is undefined while it cannot be read; then the row shows what is certain. */
-export function buildRow(input: {
-  readonly record: SlotStateRecord
+/** The parts of a slot that its row shows. */
+export interface RowParts {
   readonly life: Pick<EngineLife, 'phase' | 'ctx' | 'lastPhases'>
   readonly files: Pick<FilesView, 'bound' | 'restartNeeded' | 'drift' | 'problem'>
-  readonly inFlight: number
-  readonly queued: number
-  readonly lastUsedMs: number | undefined
-}): SlotRow {
-  const { record } = input
-  const { phase, ctx, lastPhases } = input.life
-  const { bound } = input.files
+  readonly book: Pick<LeaseBook, 'inFlight' | 'queued'>
+}
+
+/** The wire's view of one slot. The file's part is undefined while it cannot be read; then the row shows what is certain. */
+export function buildRow(record: SlotStateRecord, parts: RowParts, lastUsedMs: number | undefined): SlotRow {
+  const { phase, ctx, lastPhases } = parts.life
+  const { book, files } = parts
+  const { bound } = files
   const config = bound?.config
   return {
     name: record.name,
@@ -30,22 +31,22 @@ export function buildRow(input: {
     pinned: config === undefined ? false : isPinned(config),
     priority: config?.priority ?? 50,
     default: config?.default ?? false,
-    restart_needed: [...input.files.restartNeeded],
-    config_drift: [...input.files.drift],
-    config_problem: input.files.problem?.message ?? null,
+    restart_needed: [...files.restartNeeded],
+    config_drift: [...files.drift],
+    config_problem: files.problem?.message ?? null,
     type: config?.type ?? 'llm',
     device: config?.device ?? 'cpu',
     port: record.port,
     pid: record.extra.process?.pid ?? null,
     runtime: config?.runtime ?? 'process',
     runner: runnerOf(phase, bound),
-    in_flight: input.inFlight,
-    queued: input.queued,
+    in_flight: book.inFlight,
+    queued: book.queued,
     parallel: phase.kind === 'up' ? phase.parallel : null,
     autoload: config === undefined ? false : isAutoloaded(config),
     ctx_effective: ctx?.ctxTokens ?? null,
     ctx_source: ctx?.source ?? null,
-    last_used_at: input.lastUsedMs === undefined ? null : isoTime(input.lastUsedMs),
+    last_used_at: lastUsedMs === undefined ? null : isoTime(lastUsedMs),
     updated_at: record.updated_at,
     message: record.message,
     idle_reason: record.state === 'idle' ? (record.extra.idle_reason ?? 'quiet') : null,
