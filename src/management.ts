@@ -104,8 +104,8 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
     },
   })
   const pulls = createPulls({
-    storeFolder: storeFolder(),
-    hub: hubSettings({ ...process.env, ...endpointOf(live) }),
+    storeFolder,
+    hub: () => hubSettings({ ...process.env, ...endpointOf(live) }),
     clock,
     log,
     publish: (event) => bus.publish(event),

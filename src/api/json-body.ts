@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from 'hono'
 import { Hal0Error } from '../kernel/errors.ts'
 import { MIB } from '../kernel/units.ts'
 import type { ApiEnv, ApiRequest } from './api-context.ts'
-import { findBodyMistake } from './rules/find-body-mistake.ts'
+import { findBodyMistake, findBrokenText } from './rules/find-body-mistake.ts'
 import { findJsonMistake } from './rules/find-json-mistake.ts'
 
 /** Settings are small; an import of many profiles is the largest body there is. */
@@ -16,7 +16,8 @@ export function jsonBody<Schema extends z.ZodType>(schema: Schema, description: 
 
 /**
  * Reads the body before the validators look at it, so that what is wrong with it is told exactly. `isOptional`: an empty body means `{}`.
- * Errors: `request.too_large`, `request.invalid` (content type, no UTF-8, not JSON: with line and column; what no settings can hold).
+ * Errors: `request.too_large`, `request.invalid` (content type, no UTF-8, not JSON: with line and column; what no settings can hold), `validation.invalid`
+ * (strings that are no text).
  */
 export function readJsonBody(
   schema: z.ZodType,
@@ -46,8 +47,10 @@ export function readJsonBody(
         { param: 'body', details: { line, column } },
       )
     }
-    const unfit = findBodyMistake(JSON.parse(text))
+    const value: unknown = JSON.parse(text)
+    const unfit = findBodyMistake(value)
     if (unfit !== undefined) throw Hal0Error.of('request.invalid', `The body ${unfit}.`, { param: 'body' })
+    refuseBrokenText(value)
     const { method } = c.req.raw
     const headers = new Headers(c.req.raw.headers)
     headers.set('content-type', 'application/json')
@@ -56,6 +59,18 @@ export function readJsonBody(
     c.set('bodySchema', schema)
     await next()
   }
+}
+
+/** Errors: `validation.invalid`, in the form of every other wrong field. */
+function refuseBrokenText(body: unknown): void {
+  const fields = findBrokenText(body).map((one) => ({ ...one, param: one.param || 'body' }))
+  const [first] = fields
+  if (first === undefined) return
+  const text = fields.map((field) => `${field.param}: ${field.message}`).join('; ')
+  throw Hal0Error.of('validation.invalid', `The body is not valid. ${text}.`, {
+    param: first.param,
+    details: { fields },
+  })
 }
 
 async function readBytes(c: ApiRequest): Promise<Buffer> {

@@ -13,6 +13,7 @@ import {
 import type { ApiContext, ApiEnv } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
 import { flagParam, modelIdParams } from './query.ts'
+import { refuseRunningModel } from './refuse-running-model.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
 
 const tags = ['models']
@@ -89,7 +90,7 @@ const remove = createRoute({
   method: 'delete',
   path: '/api/models/{id}',
   tags,
-  summary: 'Take a model that no slot is bound to out of the registry',
+  summary: 'Take a model that no slot is bound to or runs out of the registry',
   request: {
     params: modelIdParams,
     query: z.strictObject({
@@ -100,7 +101,7 @@ const remove = createRoute({
 })
 
 /** Errors: those of Models. Source: SPEC 3, 16. */
-export function addModelRoutes(app: OpenAPIHono<ApiEnv>, { ports: { models } }: ApiContext): void {
+export function addModelRoutes(app: OpenAPIHono<ApiEnv>, { slots, ports: { models } }: ApiContext): void {
   app.openapi(list, async (c) => c.json({ models: [...(await models.list())] }, 200))
   app.openapi(add, async (c) => {
     const row = await models.add(c.req.valid('json'))
@@ -112,6 +113,12 @@ export function addModelRoutes(app: OpenAPIHono<ApiEnv>, { ports: { models } }: 
   app.openapi(update, async (c) => c.json(await models.update(c.req.valid('param').id, c.req.valid('json')), 200))
   app.openapi(remove, async (c) => {
     const { delete_files: deleteFiles = false } = c.req.valid('query')
-    return c.json(await models.remove(c.req.valid('param').id, { deleteFiles }), 200)
+    const { id } = c.req.valid('param')
+    // Only where a slot runs it: the files need not be looked at for every other one.
+    if (slots.rows().some((row) => row.model_id === id && row.file_model_id !== id)) {
+      const { bound_by } = await models.show(id)
+      refuseRunningModel(id, slots.rows(), bound_by)
+    }
+    return c.json(await models.remove(id, { deleteFiles }), 200)
   })
 }

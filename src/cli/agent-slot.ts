@@ -1,16 +1,16 @@
 import { access } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { moveModel, readModels, registerModel } from '../config/models-file.ts'
-import { listSlotFiles, readSlotFile, slotFilePath } from '../config/slot-file.ts'
+import { basename } from 'node:path'
+import { firstFileOf, moveModel, readModels, writeModelRows } from '../config/models-file.ts'
+import { readSlotFile, slotFilePath } from '../config/slot-file.ts'
 import { guardSlotText } from '../config/slot-gate.ts'
+import { chooseModelId, readTakenNames } from '../config/taken-names.ts'
 import { withWriteLock } from '../config/write-lock.ts'
 import { patchSlotFile, writeSlotFile } from '../config/write-slot.ts'
 import { DEFAULT_SLOT } from '../contract/slot-row.ts'
+import { BUNDLED_MODEL } from '../files/bundled-model.ts'
 import type { Home } from '../files/home.ts'
 import { prepareHome } from '../files/prepare-home.ts'
-import { modelIdFor, requireGgufFile } from './gguf-file.ts'
-
-const BUNDLED_MODEL = fileURLToPath(new URL('../../models/hello.gguf', import.meta.url))
+import { requireGgufFile } from './gguf-file.ts'
 
 /**
  * Makes sure that the home has slot `agent` with a model. With `modelFile` (absolute) that file is registered and bound; else the
@@ -22,12 +22,13 @@ export async function prepareAgentSlot(home: Home, modelFile: string | undefined
   await prepareHome(home, { writesEtc: true })
   const existing = await readSlotFile(home, DEFAULT_SLOT)
   await followBundledModel(home)
-  if (existing === undefined) {
-    const modelId = await registerFile(home, modelFile ?? BUNDLED_MODEL)
-    await writeNewSlot(home, modelId)
-  } else if (modelFile !== undefined) {
-    await bindModel(home, await registerFile(home, modelFile))
-  }
+  if (existing !== undefined && modelFile === undefined) return
+  const modelId = await registerFile(home, modelFile ?? BUNDLED_MODEL)
+  await withWriteLock(home, async () => {
+    // A second look: a daemon or another quickstart may have made it meanwhile.
+    if ((await readSlotFile(home, DEFAULT_SLOT)) === undefined) return writeNewSlot(home, modelId)
+    if (modelFile !== undefined) await patchSlotFile(home, DEFAULT_SLOT, { model: { default: modelId } }, 'cli')
+  })
 }
 
 /** The bundled model comes with the program: where that was moved or replaced by a package, the row that quickstart wrote follows it. */
@@ -45,25 +46,20 @@ function isReadable(path: string): Promise<boolean> {
   )
 }
 
-async function bindModel(home: Home, modelId: string): Promise<void> {
-  await withWriteLock(home, () => patchSlotFile(home, DEFAULT_SLOT, { model: { default: modelId } }, 'cli'))
-}
-
+/** The caller holds the write lock. */
 async function writeNewSlot(home: Home, modelId: string): Promise<void> {
   const context = { file: slotFilePath(home, DEFAULT_SLOT), name: DEFAULT_SLOT, source: 'cli' } as const
-  const guarded = guardSlotText(newSlotText(modelId), context)
-  await withWriteLock(home, () => writeSlotFile(home, guarded))
+  await writeSlotFile(home, guardSlotText(newSlotText(modelId), context))
 }
 
-/** Registers the file under its name, or under name-2, name-3 … when that is taken; finds the row again when it is there. */
+/** Registers the file as `hal0 model add` would; finds the row again when it is there. */
 async function registerFile(home: Home, path: string): Promise<string> {
-  const models = await readModels(home)
-  for (const [id, known] of models) if (known === path) return id
-  const taken = new Set([...models.keys(), ...(await listSlotFiles(home)).names, DEFAULT_SLOT])
-  const base = modelIdFor(path)
-  let id = base
-  for (let n = 2; taken.has(id); n++) id = `${base}-${n}`
-  await registerModel(home, id, path)
+  let id = ''
+  await writeModelRows(home, async (rows) => {
+    const known = [...rows].find(([, row]) => firstFileOf(row) === path)
+    id = known?.[0] ?? chooseModelId(basename(path), await readTakenNames(home, rows))
+    return known === undefined ? { [id]: { path } } : {}
+  })
   return id
 }
 

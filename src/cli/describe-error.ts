@@ -21,7 +21,7 @@ export interface ErrorReport {
 export function describeError(thrown: unknown): ErrorReport {
   if (thrown instanceof ClientError) {
     const details = { ...thrown.details, status: thrown.status, retry_after_s: thrown.retryAfterS }
-    return report(EXIT.failed, 'request_error', thrown, thrown.code, thrown.remedy, details)
+    return report(EXIT.failed, thrown.type ?? 'request_error', thrown, thrown.code, thrown.remedy, details)
   }
   if (thrown instanceof UnreachableError) {
     return report(EXIT.unreachable, 'connection_error', thrown, 'daemon.unreachable', WHERE_IS_IT, { url: thrown.url })

@@ -4,7 +4,11 @@ import { modelsFilePath } from '../config/models-file.ts'
 import { slotFilePath } from '../config/slot-file.ts'
 import { NAME_PATTERN } from '../contract/names.ts'
 import type { Home } from '../files/home.ts'
+import { selectNearest } from '../kernel/nearest-word.ts'
 import { UsageError } from './cli-error.ts'
+
+/** The words that name a file of the home. */
+const KINDS = ['hal0', 'slot', 'profiles', 'models'] as const
 
 /** A settings file that `hal0 config edit` can edit. */
 export interface EditTarget {
@@ -18,13 +22,15 @@ export interface EditTarget {
 
 /** Which file is meant by the words of `hal0 config edit`? Errors: UsageError. */
 export function editTargetOf(home: Home, what: string, name: string | undefined): EditTarget {
-  if (what === 'slot') {
+  const kind = KINDS.find((one) => one === what)
+  if (kind === undefined) throw noSuchKind(what)
+  if (kind === 'slot') {
     if (name === undefined) throw new UsageError('Which slot?', 'Write: hal0 config edit slot NAME')
     if (!NAME_PATTERN.test(name)) throw new UsageError(`${JSON.stringify(name)} cannot be the name of a slot.`)
     return { file: slotFilePath(home, name), slot: name, afterwards: `saved; hal0 slot restart ${name} applies it` }
   }
   if (name !== undefined) throw new UsageError(`${what} takes no name.`, `Write: hal0 config edit ${what}`)
-  switch (what) {
+  switch (kind) {
     case 'hal0':
       return { file: daemonSettingsPath(home), slot: undefined, afterwards: 'saved; a start of the daemon applies it' }
     case 'profiles':
@@ -35,10 +41,13 @@ export function editTargetOf(home: Home, what: string, name: string | undefined)
       }
     case 'models':
       return { file: modelsFilePath(home), slot: undefined, afterwards: 'saved; slots take it up at their next start' }
-    default:
-      throw new UsageError(
-        `There is no settings file ${JSON.stringify(what)}.`,
-        'Known are hal0, slot NAME, profiles and models.',
-      )
   }
+}
+
+function noSuchKind(what: string): UsageError {
+  const nearest = selectNearest(what, KINDS)
+  return new UsageError(
+    `There is no file kind ${what}; expected hal0, slot NAME, profiles or models.`,
+    `Write: hal0 config edit ${nearest === undefined || nearest === 'slot' ? 'slot NAME' : nearest}`,
+  )
 }

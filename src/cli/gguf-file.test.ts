@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { modelIdFor, requireGgufFile } from './gguf-file.ts'
+import { requireGgufFile } from './gguf-file.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -27,18 +27,5 @@ describe('requireGgufFile', () => {
     { file: 'text.gguf/below', text: /^There is no file/ },
   ])('refuses $file and says why', async ({ file, text }) => {
     await expect(requireGgufFile(join(folder, file))).rejects.toThrow(text)
-  })
-})
-
-describe('modelIdFor', () => {
-  it.each([
-    ['/m/Qwen3-8B-Q4_K_M.gguf', 'Qwen3-8B-Q4_K_M'],
-    ['/m/big-00001-of-00004.GGUF', 'big'],
-    ['/m/my model (v2).gguf', 'my-model-v2-'],
-    ['/m/.hidden.gguf', 'hidden'],
-    ['/m/模型.gguf', 'model'],
-    ['/m/no-ending', 'no-ending'],
-  ])('%s → %s', (path, id) => {
-    expect(modelIdFor(path)).toBe(id)
   })
 })

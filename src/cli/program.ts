@@ -16,6 +16,7 @@ import { status } from './commands/status.ts'
 import { describeError, type ErrorReport, errorLines } from './describe-error.ts'
 import { refuseEmptyWords } from './empty-words.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
+import { familiarCommand } from './familiar-words.ts'
 import { wholeNumber } from './option-parsers.ts'
 
 const MAX_PORT = 65_535
@@ -35,7 +36,10 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
   } catch (thrown) {
     if (thrown instanceof CommanderError) {
       const code = usageExit(thrown)
-      if (isJson && code !== EXIT.ok) process.stderr.write(`${JSON.stringify(usageReport(thrown).body, null, 2)}\n`)
+      const meant = thrown.code === 'commander.unknownCommand' ? familiarCommand(args) : undefined
+      if (isJson && code !== EXIT.ok) {
+        process.stderr.write(`${JSON.stringify(usageReport(thrown, meant).body, null, 2)}\n`)
+      } else if (meant !== undefined) process.stderr.write(`hal0: did you mean \`${meant}\`?\n`)
       return code
     }
     const report = describeError(thrown)
@@ -47,9 +51,10 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
 }
 
 /** What commander would have told in lines of its own. */
-function usageReport(thrown: CommanderError): ErrorReport {
+function usageReport(thrown: CommanderError, meant: string | undefined): ErrorReport {
   const text = thrown.code === 'commander.help' ? 'A command is missing.' : thrown.message.replace(/^error: /, '')
-  return describeError(new UsageError(text, '`hal0 --help` or `hal0 COMMAND --help` shows what there is.'))
+  const hint = meant === undefined ? '' : `Did you mean \`${meant}\`? `
+  return describeError(new UsageError(text, `${hint}\`hal0 --help\` or \`hal0 COMMAND --help\` shows what there is.`))
 }
 
 /** Asked-for help and version are fine; help shown because a command was missing is not. */

@@ -1,7 +1,7 @@
+import { chooseModelId } from '../config/taken-names.ts'
 import { MODEL_ID_PATTERN, MODEL_ID_RULE } from '../contract/names.ts'
 import type { PullRequest } from '../contract/pull.ts'
 import { UsageError } from './cli-error.ts'
-import { modelIdFor } from './gguf-file.ts'
 
 /** What `hal0 model pull` asks for, and under which id. */
 export interface PullWish {
@@ -61,11 +61,11 @@ function readWords(
   }
 }
 
-/** As the file would be called: `org/Name-GGUF:Q8_0` → `Name-Q8_0`. */
+/** As the file would be registered: `org/Name-GGUF:Q8_0` → `name-q8_0`. Which ids are taken, the daemon knows. */
 function idOf(repo: string, quant: string | undefined, file: string | undefined): string {
-  if (file !== undefined) return modelIdFor(file)
+  if (file !== undefined) return chooseModelId(file)
   const name = (repo.split('/')[1] ?? repo).replace(/-gguf$/i, '')
-  return modelIdFor(quant === undefined ? name : `${name}-${quant}`)
+  return chooseModelId(quant === undefined ? name : `${name}-${quant}`)
 }
 
 function splitOnce(text: string, separator: string): [string, string?] {

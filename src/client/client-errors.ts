@@ -5,6 +5,8 @@ export class ClientError extends Error {
   override readonly name = 'ClientError'
   /** From the registry; `unexpected_answer` when the body was not hal0's. */
   readonly code: string
+  /** The class of the error, in the daemon's own word; absent when the body was not hal0's. */
+  readonly type: string | undefined
   /** HTTP status; 0 for an error event inside a stream. */
   readonly status: number
   /** What the reader can do; absent when the body named none. */
@@ -17,6 +19,7 @@ export class ClientError extends Error {
 
   constructor(facts: {
     readonly code: string
+    readonly type?: string
     readonly message: string
     readonly status: number
     readonly remedy?: string | undefined
@@ -26,6 +29,7 @@ export class ClientError extends Error {
   }) {
     super(facts.message)
     this.code = facts.code
+    this.type = facts.type
     this.status = facts.status
     this.remedy = facts.remedy
     this.param = facts.param

@@ -127,6 +127,7 @@ export function errorFromBody(
   const seconds = typeof retryAfterS === 'number' ? retryAfterS : Number(retryAfter ?? Number.NaN)
   return new ClientError({
     code: error.code,
+    type: error.type,
     message: error.message,
     status,
     remedy: typeof remedy === 'string' ? remedy : undefined,

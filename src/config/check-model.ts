@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import type { GgufFacts, ModelFacts } from '../contract/model.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { listNames } from '../kernel/list-names.ts'
 import { checkModelFiles, readGgufFacts } from '../models/gguf-facts.ts'
 import { inspectModel } from '../models/inspect.ts'
 import { firstFileOf, modelFilesOf } from './models-file.ts'
@@ -47,7 +48,7 @@ export async function refuseUnfit(home: Home, said: ModelFacts): Promise<void> {
   if (said.preferred_profile === undefined) return
   const profiles = await readProfiles(home)
   if (profiles.has(said.preferred_profile)) return
-  const known = [...profiles.keys()].join(', ')
+  const known = listNames(profiles.keys())
   throw invalid('preferred_profile', `there is no profile "${said.preferred_profile}" (there are ${known})`)
 }
 

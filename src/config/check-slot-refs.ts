@@ -29,7 +29,8 @@ export interface SlotRefsDeps {
 export async function checkSlotRefs(deps: SlotRefsDeps, slot: GuardedSlot, keys: ReadonlySet<string>): Promise<void> {
   const { home, knownRunners, replaces } = deps
   const { name } = slot
-  const self = outlineOf(name, slotFilePath(home, name), slot.payload)
+  const { names } = await listSlotFiles(home)
+  const self = { ...outlineOf(name, slotFilePath(home, name), slot.payload), isNew: !names.includes(name) }
   const known = {
     profiles: keys.has('profile') && self.profile !== undefined ? [...(await readProfiles(home)).keys()] : undefined,
     models: keys.has('model') || keys.has('aliases') || keys.has('name') ? await readModelIds(home) : undefined,
@@ -38,7 +39,7 @@ export async function checkSlotRefs(deps: SlotRefsDeps, slot: GuardedSlot, keys:
   for (const missing of findMissingReferences(self, known)) {
     if (keys.has(topOf(missing.key))) throw refusal(missing.code, name, missing, REMEDIES[missing.key])
   }
-  const others = await readOthers(home, new Set([name, replaces]))
+  const others = await readOthers(home, names, new Set([name, replaces]))
   if (keys.has('name') || keys.has('aliases')) await refuseNameClash(home, self, others, known.models ?? [])
   if (keys.has('port') && self.port !== undefined && self.port === deps.gatewayPort?.()) {
     throw refusal('slot.port_in_use', name, { key: 'port', message: gatewayPortText(self.port) })
@@ -72,9 +73,13 @@ async function refuseNameClash(
   })
 }
 
-async function readOthers(home: Home, without: ReadonlySet<string | undefined>): Promise<readonly SlotOutline[]> {
-  const names = (await listSlotFiles(home)).names.filter((name) => !without.has(name))
-  const outlines = names.map(async (name) => {
+async function readOthers(
+  home: Home,
+  names: readonly string[],
+  without: ReadonlySet<string | undefined>,
+): Promise<readonly SlotOutline[]> {
+  const others = names.filter((name) => !without.has(name))
+  const outlines = others.map(async (name) => {
     const data = await readSlotData(home, name).catch(() => ({}))
     return outlineOf(name, slotFilePath(home, name), data)
   })

@@ -1,5 +1,6 @@
 import { patch } from '@decimalturn/toml-patch'
 import { parse, stringify } from 'smol-toml'
+import { withoutUndefined } from '../kernel/without-undefined.ts'
 import { editStatements } from './edit-statements.ts'
 import { isSameData } from './rules/same-data.ts'
 import { splitStatements } from './toml-statements.ts'
@@ -42,10 +43,6 @@ function attempt(edit: () => string, next: TomlData): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function withoutUndefined(data: TomlData): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined))
 }
 
 /** Errs on the side of "no": a copy too many costs nothing. */

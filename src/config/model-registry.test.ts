@@ -116,6 +116,20 @@ describe('add', () => {
     expect((await readModelRows(home)).size).toBe(0)
   })
 
+  it('speaks of a new model where the name is taken, not of a row that is not there', async () => {
+    await slot('big', 'name = "big"\n')
+    const { message } = await failure(models.add({ id: 'big', path: HELLO }))
+    expect(message).toMatch(/^the name "big" belongs to slot "big" \(.*big\.toml\) already: .* the new model "big"$/)
+  })
+
+  it('speaks of the path that was typed when nothing is there, also when it is only to be looked at', async () => {
+    const path = join(folder, 'typo.gguf')
+    for (const error of [await failure(models.add({ path })), await failure(models.inspect(path))]) {
+      expect([error.code, error.message]).toEqual(['slot.model_missing', `there is no file ${path}`])
+      expect(error.details).toMatchObject({ remedy: expect.stringMatching(/^Check the path/) })
+    }
+  })
+
   it('keeps what is there: an id twice, a file twice', async () => {
     await models.add({ id: 'a', path: HELLO })
     expect((await failure(models.add({ id: 'a', path: NOISE }))).code).toBe('model.exists')
@@ -192,6 +206,9 @@ path = "${NOISE}"
     await slot('s', 'name = "s"\nprot = 1\n[model]\ndefault = "a"\n')
     const error = await failure(models.remove('a', { deleteFiles: false }))
     expect([error.code, error.message]).toEqual(['model.in_use', expect.stringContaining('slot s, model b')])
+    expect(error.details?.['remedy']).toBe(
+      'Bind another model first: `hal0 slot edit s --model ID`. Change the rows that name its file first: `hal0 model show b`.',
+    )
     expect(await models.show('a')).toMatchObject({ bound_by: ['s'] })
   })
 })

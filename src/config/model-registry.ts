@@ -2,8 +2,8 @@ import { basename } from 'node:path'
 import type { ModelAdd, ModelFacts, ModelPatch, ModelRow } from '../contract/model.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { listNames } from '../kernel/list-names.ts'
 import { inspectModel } from '../models/inspect.ts'
-import { suggestModelId } from '../models/rules/suggest-id.ts'
 import { checkPatch, inspectForRow, refuseUnfit } from './check-model.ts'
 import { deleteModelFiles } from './delete-model-files.ts'
 import { describeFound, indexFiles } from './found-models.ts'
@@ -13,7 +13,7 @@ import { allFilesOf, findModelRow, firstFileOf, noSuchModel, readModelRows, writ
 import { definedFacts, patchFacts, rowOfFiles } from './rules/model-facts.ts'
 import { scanModels } from './scan-models.ts'
 import { readSlotUses } from './slot-uses.ts'
-import { readTakenNames, refuseNameClash } from './taken-names.ts'
+import { chooseModelId, readTakenNames, refuseNameClash } from './taken-names.ts'
 
 export interface ModelRegistryDeps {
   readonly home: Home
@@ -50,7 +50,7 @@ export function createModels(deps: ModelRegistryDeps): Models {
           const known = await (await indexFiles(rows))(firstFileOf(row))
           if (known !== undefined) throw modelExists(known, firstFileOf(row))
         }
-        id = wanted ?? suggestModelId(basename(firstFileOf(row)), await readTakenNames(home, rows))
+        id = wanted ?? chooseModelId(basename(firstFileOf(row)), await readTakenNames(home, rows))
         const existing = rows.get(id)
         if (existing !== undefined) throw modelExists(id, firstFileOf(existing))
         await refuseNameClash(home, rows, id)
@@ -126,12 +126,16 @@ async function refuseInUse(
     .map(([other]) => other)
   if (slots.length === 0 && models.length === 0) return
   const users = [...slots.map((slot) => `slot ${slot}`), ...models.map((model) => `model ${model}`)]
-  const [slot] = slots
-  const remedy =
-    slot === undefined
-      ? `Change the rows that name its file first: \`hal0 model show ${models[0] ?? id}\`.`
-      : `Give the slot another model first: \`hal0 slot edit ${slot} --model ID\`.`
-  throw Hal0Error.of('model.in_use', `model "${id}" is used by ${users.join(', ')}`, {
+  const commands = (lines: readonly string[]) => lines.map((line) => `\`${line}\``).join(', ')
+  const remedy = [
+    ...(slots.length === 0
+      ? []
+      : [`Bind another model first: ${commands(slots.map((slot) => `hal0 slot edit ${slot} --model ID`))}.`]),
+    ...(models.length === 0
+      ? []
+      : [`Change the rows that name its file first: ${commands(models.map((model) => `hal0 model show ${model}`))}.`]),
+  ].join(' ')
+  throw Hal0Error.of('model.in_use', `model "${id}" is used by ${listNames(users)}`, {
     details: { model: id, slots, models, remedy },
   })
 }

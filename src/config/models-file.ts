@@ -5,7 +5,9 @@ import { type ModelFacts, modelFactsSchema, modelIdSchema } from '../contract/mo
 import { writeFileWhole } from '../files/atomic-write.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { listNames } from '../kernel/list-names.ts'
 import { selectNearest } from '../kernel/nearest-word.ts'
+import { withoutUndefined } from '../kernel/without-undefined.ts'
 import type { LaunchModel } from '../launch/rules/launch-request.ts'
 import { checkModelFiles, readGgufFacts } from '../models/gguf-facts.ts'
 import { configError } from './mistake.ts'
@@ -55,15 +57,11 @@ export async function findModelRow(home: Home, id: string): Promise<ModelFacts> 
   throw noSuchModel(home, id, [...rows.keys()])
 }
 
-/** How many ids an error lists at most. */
-const MAX_LISTED = 20
-
 /** The error for an id that no row has. */
 export function noSuchModel(home: Home, id: string, ids: readonly string[]): Hal0Error {
   const nearest = selectNearest(id, ids)
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
-  const more = ids.length > MAX_LISTED ? `, and ${ids.length - MAX_LISTED} more` : ''
-  const known = ids.length === 0 ? ' (it lists none)' : ` (known: ${ids.slice(0, MAX_LISTED).join(', ')}${more})`
+  const known = ids.length === 0 ? ' (it lists none)' : ` (known: ${listNames(ids)})`
   return Hal0Error.of('model.not_found', `no model "${id}" in ${modelsFilePath(home)}${hint}${known}`, {
     param: 'model.default',
     details: {
@@ -146,7 +144,7 @@ export function writeModelRows(
     const rows = new Map(isTable(data['models']) ? Object.entries(data['models']) : [])
     for (const [id, row] of changes) {
       if (row === undefined) rows.delete(id)
-      else rows.set(id, definedFacts(row))
+      else rows.set(id, withoutUndefined(row))
     }
     const models = rows.size === 0 ? undefined : Object.fromEntries(rows)
     const checked = modelsFileSchema.safeParse({ models })
@@ -156,10 +154,6 @@ export function writeModelRows(
     }
     await writeToml(modelsFilePath(home), text, { ...data, models })
   })
-}
-
-function definedFacts(row: ModelFacts): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type ProfileBody, profileBodySchema, profileNameSchema } from '../contract/profile.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { listNames } from '../kernel/list-names.ts'
 import { selectNearest } from '../kernel/nearest-word.ts'
 import { findFlagMistake, screenFlags } from '../launch/rules/screen-flags.ts'
 import { flagWords } from './profiles-file.ts'
@@ -41,7 +42,7 @@ export function guardProfileWrite(name: string, body: unknown, knownRunners: rea
   if (misread !== undefined) mistakes.push({ key: 'flags', message: misread })
   if (runner !== undefined && !knownRunners.includes(runner)) {
     const nearest = selectNearest(runner, knownRunners)
-    const hint = nearest === undefined ? `there are ${knownRunners.join(', ')}` : `did you mean ${nearest}?`
+    const hint = nearest === undefined ? `there are ${listNames(knownRunners)}` : `did you mean ${nearest}?`
     mistakes.push({ key: 'runner', message: `there is no runner "${runner}"; ${hint}` })
   }
   if (mistakes.length > 0) throw invalidProfile(name, mistakes)

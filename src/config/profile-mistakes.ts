@@ -1,5 +1,6 @@
 import type { ConfigMistakeRow } from '../contract/config-report.ts'
 import type { Home } from '../files/home.ts'
+import { listNames } from '../kernel/list-names.ts'
 import { selectNearest } from '../kernel/nearest-word.ts'
 import { findFlagMistake, screenFlags } from '../launch/rules/screen-flags.ts'
 import { mistakeRow, readHomeFile } from './home-file.ts'
@@ -55,7 +56,7 @@ function findBodyMistakes(
   const runner = typeof body['runner'] === 'string' ? body['runner'] : undefined
   if (runner !== undefined && !runnerKeys.includes(runner)) {
     const nearest = selectNearest(runner, runnerKeys)
-    const hint = nearest === undefined ? `there are ${runnerKeys.join(', ')}` : `did you mean ${nearest}?`
+    const hint = nearest === undefined ? `there are ${listNames(runnerKeys)}` : `did you mean ${nearest}?`
     found.push(mistakeRow(file, `${key}.runner`, `there is no runner "${runner}"; ${hint}`))
   }
   const flags = readFlags(body['flags'])

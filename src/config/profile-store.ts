@@ -8,7 +8,9 @@ import type {
 } from '../contract/profile.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { listNames } from '../kernel/list-names.ts'
 import { selectNearest } from '../kernel/nearest-word.ts'
+import { withoutUndefined } from '../kernel/without-undefined.ts'
 import { guardProfileWrite, refuseRetiredKeys } from './profile-gate.ts'
 import { makeEnvelope, openEnvelope, planImport } from './profile-transfer.ts'
 import type { Profiles } from './profiles.ts'
@@ -47,7 +49,7 @@ export function createProfiles(deps: ProfileStoreDeps): Profiles {
         const taken = profiles.get(name)
         if (taken !== undefined) throw profileExists(taken)
         const base = from === undefined ? {} : { ...findProfile(profiles, from).body, cloned_from: from }
-        return { set: { [name]: guardProfileWrite(name, { ...base, ...defined(own) }, deps.knownRunners()) } }
+        return { set: { [name]: guardProfileWrite(name, { ...base, ...withoutUndefined(own) }, deps.knownRunners()) } }
       })
       return show(name)
     },
@@ -56,7 +58,7 @@ export function createProfiles(deps: ProfileStoreDeps): Profiles {
       refuseRetiredKeys(patch)
       await writeProfiles(home, (profiles) => {
         const body: Record<string, unknown> = { ...customProfile(profiles, name).body }
-        for (const [key, value] of Object.entries(defined(patch))) {
+        for (const [key, value] of Object.entries(withoutUndefined(patch))) {
           if (value === null) delete body[key]
           else body[key] = value
         }
@@ -70,7 +72,7 @@ export function createProfiles(deps: ProfileStoreDeps): Profiles {
         customProfile(profiles, name)
         const users = (await readSlotUses(home)).filter((use) => use.profile === name).map((use) => use.slot)
         if (users.length > 0) {
-          throw Hal0Error.of('profile.in_use', `profile "${name}" is used by slot ${users.join(', ')}`, {
+          throw Hal0Error.of('profile.in_use', `profile "${name}" is used by slot ${listNames(users)}`, {
             details: {
               profile: name,
               slots: users,
@@ -111,7 +113,7 @@ function findProfile(profiles: ReadonlyMap<string, Profile>, name: string): Prof
   const known = [...profiles.keys()]
   const nearest = selectNearest(name, known)
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
-  throw Hal0Error.of('profile.not_found', `there is no profile "${name}"${hint} (there are ${known.join(', ')})`, {
+  throw Hal0Error.of('profile.not_found', `there is no profile "${name}"${hint} (there are ${listNames(known)})`, {
     details: { profile: name, remedy: '`hal0 profile list` shows the names.' },
   })
 }
@@ -156,9 +158,4 @@ function rowOf({ name, isSeed, body, flags }: Profile, uses: readonly SlotUse[])
     cloned_from: body.cloned_from ?? null,
     used_by: uses.filter((use) => use.profile === name).map((use) => use.slot),
   }
-}
-
-/** Keys that are there but undefined say nothing. */
-function defined(input: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
 }

@@ -154,6 +154,37 @@ describe('a patch', () => {
   })
 })
 
+describe('a patch that deletes', () => {
+  it.each([
+    [{ tune: { ctx_szie: null } }, 'tune.ctx_szie', 'did you mean ctx_size?'],
+    [{ tuen: { ctx_size: null } }, 'tuen', 'did you mean tune?'],
+    [{ prioritty: null }, 'prioritty', 'did you mean priority?'],
+    [{ model: { priority: null } }, 'model.priority', 'belongs at the top'],
+  ])('%j: a key that exists nowhere', (patch, key, part) => {
+    const error = refusal(() => guardSlotPatch(right, patch, context('api')))
+    expect([error.code, error.message]).toEqual(['validation.invalid', expect.stringContaining(`${key}: `)])
+    expect(error.message).toContain(part)
+  })
+
+  it.each([
+    [{ ...right, tune: { ctx_szie: 1 } }, { tune: { ctx_szie: null } }],
+    [right, { tune: { ctx_size: null }, priority: null, server: { env: { ANY: null } } }],
+    // Known, and no longer there.
+    [right, { parallel: null, enabled: null, model: { ctx_size: null } }],
+    [{ ...right, tune: { ctx_size: 4096 } }, { tune: { ctx_size: null } }],
+    [{ ...right, server: { env: { A: '1' } } }, { server: { env: { A: null } } }],
+  ])('%j without %j: no empty table is left', (current, patch) => {
+    expect(guardSlotPatch(current, patch, context('api')).payload).toEqual(right)
+  })
+
+  it('an empty table that it asks for, or that has keys left, stays', () => {
+    expect(guardSlotPatch(right, { tune: {} }, context('api')).payload).toEqual({ ...right, tune: {} })
+    const tuned = { ...right, tune: { ctx_size: 4096, vision: 'off' } }
+    const { payload } = guardSlotPatch(tuned, { tune: { ctx_size: null } }, context('api'))
+    expect(payload).toEqual({ ...right, tune: { vision: 'off' } })
+  })
+})
+
 describe('the brand', () => {
   it('cannot be forged', () => {
     const forged: GuardedSlot = Object.create(GuardedSlot.prototype)

@@ -4,6 +4,7 @@ import { findKeyFindings, inspectSlot, type SlotFinding } from './rules/inspect-
 import { mergePatch } from './rules/merge-patch.ts'
 import type { SlotConfig } from './rules/slot-schema.ts'
 import { isTable, type Table } from './rules/table.ts'
+import { findUnknownDeletions, withoutEmptied } from './rules/unset-keys.ts'
 import { parseTomlData } from './toml-file.ts'
 
 /** Who brings a slot to the gate. `disk`: the file as a person left it; all others want to write. */
@@ -92,12 +93,15 @@ export function guardSlotText(text: string, context: SlotWriteContext): GuardedS
 /**
  * A change of a slot: first the patch passes, on its own, then what comes of it. `current`: the keys of the file as they are, right or
  * wrong, so that a patch can mend a file. What is wrong in the outcome and not named by the patch was in the file before, and is told
- * as such (`slot.unconverted`, `config.invalid`). Errors: as `guardSlotWrite`.
+ * as such (`slot.unconverted`, `config.invalid`). A null for a key that neither the file has nor a slot may have is a slip of the hand. Errors: as `guardSlotWrite`.
  */
 export function guardSlotPatch(current: Table, patch: unknown, context: SlotWriteContext): GuardedSlot {
   const asked = requireTable(patch, context)
-  const own = findKeyFindings(asked, { isPatch: true })
-  const merged = mergePatch(current, asked)
+  const slips = findUnknownDeletions(current, asked).map(
+    ({ path, expected }): SlotFinding => ({ kind: 'schema', path, key: path.join('.'), message: expected }),
+  )
+  const own = [...findKeyFindings(asked, { isPatch: true }), ...slips]
+  const merged = withoutEmptied(mergePatch(current, asked), asked)
   const inspection = inspectSlot(merged, context.name)
   const whole = inspection.ok ? [] : inspection.findings
   const byPatch = whole.filter(({ path, kind }) => kind !== 'tuning' && isNamedBy(asked, path))

@@ -17,6 +17,8 @@ export class EngineConnection {
   readonly attemptId: string
   #socket: Socket | undefined
   #bytesBefore = 0
+  /** Behind the end of the connection stood a reset: `#lookAtEnd`. */
+  #wasReset = false
   /** Its end has been seen since the last request was written. */
   hasEnded = false
   /** Monotonic time at which it was given back. */
@@ -36,7 +38,10 @@ export class EngineConnection {
       pipelining: 1,
       connect: (options, callback) =>
         connect(options, (...result) => {
-          this.#socket = result[1] ?? undefined
+          const socket = result[1]
+          this.#socket = socket ?? undefined
+          // First of all listeners: node writes no more after them, and undici takes the connection down.
+          socket?.prependListener('end', () => this.#lookAtEnd(socket))
           callback(...result)
         }),
     })
@@ -48,6 +53,7 @@ export class EngineConnection {
 
   /** The request is about to be written. */
   markSent(): void {
+    this.#wasReset = false
     this.#bytesBefore = this.#socket?.bytesRead ?? 0
     this.hasEnded = false
   }
@@ -58,11 +64,24 @@ export class EngineConnection {
   }
 
   /**
-   * Did the connection end before the engine had read the whole request? The kernel resets one whose process goes with bytes unread, and
-   * ends it in good order otherwise. An engine may also reset on purpose: proof it is only for one that has died.
+   * Did the connection end before the engine had read the whole request? The kernel resets one whose process goes with bytes unread or is
+   * gone when they come, and ends it in good order otherwise. An engine may also reset on purpose: proof it is only for one that has died.
    */
   wasResetUnread(error: Error): boolean {
-    return this.isSilent && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+    const isReset = 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+    return this.isSilent && (isReset || this.#wasReset)
+  }
+
+  /**
+   * An engine that ended before the request came leaves two things behind, the end of the connection and then the reset that answers the
+   * request; reading tells of the end only. Writing tells of the reset: it is refused if the request was, and only then, since nothing else
+   * was written. The empty line is for nobody: who ended the connection gives no answer.
+   */
+  #lookAtEnd(socket: Socket): void {
+    if (socket !== this.#socket || !this.isSilent) return
+    socket.write('\r\n', (error) => {
+      if (error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ECONNRESET')) this.#wasReset = true
+    })
   }
 
   /** Resolves when the connection is gone. */

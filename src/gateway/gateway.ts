@@ -102,7 +102,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
       case 'inference':
         return await serveInference(exchange, match.path, { slots, settings, clock, pools, onDemand, registeredModels })
       case 'unsupported':
-        throw Hal0Error.of('dispatch.route_unsupported', `${path} is not served yet`)
+        throw Hal0Error.of('dispatch.route_unsupported', `${path} is not served yet`, {
+          details: { remedy: `This hal0 serves ${KNOWN_PATHS}, from slots of type llm.` },
+        })
       case 'unknown':
         return sendError(exchange, Hal0Error.of('request.invalid', `There is no ${path}; there are ${KNOWN_PATHS}`), {
           status: 404,

@@ -1,7 +1,7 @@
 import { type BigIntStats, promises as fs } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import type { GgufFacts } from '../contract/model.ts'
-import { describeGgufRefusal, openGgufFile } from '../files/gguf-file.ts'
+import { describeGgufRefusal, type GgufRefusal, openGgufFile } from '../files/gguf-file.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { Hal0Error, messageOf } from '../kernel/errors.ts'
 import { readGgufHeader } from './gguf-header.ts'
@@ -17,6 +17,15 @@ export interface ReadFacts extends ResolvedFacts {
 const MAX_KEPT = 1_024
 /** File times are coarse: a file that changed just now may change again without a trace, so its facts are not kept. */
 const SETTLED_MS = 2_000
+/** About the path that was asked for: who says that a row of the registry names it has said so already. */
+const GIVE_GGUF = 'Give the path of a model file in GGUF format; `hal0 model scan FOLDER` shows those of a folder.'
+const REMEDIES: Readonly<Record<GgufRefusal['kind'], string>> = {
+  missing: 'Check the path; `hal0 model scan FOLDER` shows the models of a folder.',
+  unreadable: 'Check the path, and that the user who runs hal0 may read the file and enter its folders.',
+  folder: GIVE_GGUF,
+  not_regular: GIVE_GGUF,
+  not_gguf: GIVE_GGUF,
+}
 const kept = new Map<string, { readonly identity: string; readonly facts: ResolvedFacts }>()
 
 /**
@@ -32,7 +41,7 @@ export async function readGgufFacts(path: string): Promise<GgufFacts> {
 export async function readAllFacts(path: string): Promise<ReadFacts> {
   const opened = await openGgufFile(path)
   if (!opened.ok) {
-    const remedy = 'Give the path of a model file in GGUF format; `hal0 model scan FOLDER` shows those of a folder.'
+    const remedy = REMEDIES[opened.error.kind]
     throw Hal0Error.of('slot.model_missing', describeGgufRefusal(path, opened.error), { details: { path, remedy } })
   }
   const handle = opened.value
@@ -41,7 +50,7 @@ export async function readAllFacts(path: string): Promise<ReadFacts> {
   } catch (cause) {
     if (cause instanceof Hal0Error) throw cause
     throw Hal0Error.of('slot.model_missing', `${path} cannot be read: ${messageOf(cause)}`, {
-      details: { path },
+      details: { path, remedy: REMEDIES.unreadable },
       cause,
     })
   } finally {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildGguf, GGUF_TYPE, ggufEntry, ggufText, ggufU32, ggufU64 } from '../../test/support/gguf-builder.ts'
+import { heldBytes } from '../../test/support/held-memory.ts'
 import { readGgufHeader } from './gguf-header.ts'
 import { MAX_READS } from './header-cursor.ts'
 import { resolveFacts } from './rules/resolve-facts.ts'
@@ -274,7 +275,7 @@ describe('whatever the bytes are', () => {
     const random = fc.uint8Array({ maxLength: 2_000 }).map((bytes) => Buffer.concat([ggufU32(3), Buffer.from(bytes)]))
     const path = join(folder, 'fuzzed.gguf')
     const handle = await open(path, 'w+')
-    const before = process.memoryUsage().heapUsed
+    const before = await heldBytes()
     const outcomes = { read: 0, damaged: 0 }
     await fc.assert(
       fc.asyncProperty(fc.oneof(...damaged, random), async (content) => {
@@ -297,6 +298,6 @@ describe('whatever the bytes are', () => {
     // Both ends are reached, or the mutations teach nothing.
     expect(outcomes.read).toBeGreaterThan(100)
     expect(outcomes.damaged).toBeGreaterThan(1_000)
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(150 * 1024 * 1024)
+    expect((await heldBytes()) - before).toBeLessThan(150 * 1024 * 1024)
   }, 120_000)
 })

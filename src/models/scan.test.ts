@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { linkSync } from 'node:fs'
 import { copyFile, link, mkdir, mkdtemp, realpath, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
@@ -144,6 +145,27 @@ describe('scanFolder', () => {
     expect(await scan({ maxEntries: 4 })).toMatchObject({
       names: ['a.gguf'],
       reasons: { sub: expect.stringContaining('more than 4 entries') },
+    })
+  })
+
+  it('finds the one model among 20,000 other files in a flat folder', async () => {
+    const names = Array.from({ length: 20_000 }, (_, nth) => at(`page-${nth}.txt`))
+    await writeFile(at('page'), '')
+    for (const name of names) linkSync(at('page'), name)
+    await put('one.gguf')
+    expect(await scan()).toMatchObject({ names: ['one.gguf'], skipped: [] })
+  })
+
+  it('looks at so many GGUF files, and counts no others', async () => {
+    await put('a.gguf')
+    for (const name of ['x', 'y', 'z']) {
+      await put(`sub/${name}.gguf`)
+      await writeFile(at(`sub/${name}.txt`), 'x')
+    }
+    expect(await scan({ maxFiles: 4 })).toMatchObject({ names: ['a.gguf', 'sub/x.gguf', 'sub/y.gguf', 'sub/z.gguf'] })
+    expect(await scan({ maxFiles: 3 })).toMatchObject({
+      names: ['a.gguf'],
+      reasons: { sub: expect.stringContaining('more than 3 GGUF files') },
     })
   })
 

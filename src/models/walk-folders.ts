@@ -8,8 +8,10 @@ import type { SkippedFile } from './rules/group-files.ts'
 export interface WalkLimits {
   /** Folders below the first; default 8. */
   readonly maxDepth?: number
-  /** Entries of all folders together; default 10,000. */
+  /** Entries of all folders together, whatever they are; default 200,000. */
   readonly maxEntries?: number
+  /** Of these, files by their name in GGUF format; default 10,000. */
+  readonly maxFiles?: number
 }
 
 /** One folder with its GGUF files. */
@@ -22,8 +24,10 @@ export interface WalkedFolder {
 
 /** Models lie at most four folders deep; the cache of a hub client in a home folder needs seven. */
 const MAX_DEPTH = 8
-/** A folder of models has tens of entries; who names `/` by mistake gets an answer too. */
-const MAX_ENTRIES = 10_000
+/** A folder of models may hold a data set too; who names `/` by mistake gets an answer all the same. */
+const MAX_ENTRIES = 200_000
+/** Each of them is opened and read. */
+const MAX_FILES = 10_000
 /** Where hub clients keep what they fetch: the one hidden place that is looked into. */
 const HUB_CACHE = join('.cache', 'huggingface', 'hub')
 const PART_ENDINGS = ['.part', '.incomplete', '.tmp', '.download', '.crdownload', '.aria2']
@@ -33,31 +37,33 @@ const PART_ENDINGS = ['.part', '.incomplete', '.tmp', '.download', '.crdownload'
  * cache. A folder that is reached twice is walked once. Errors: `validation.invalid` when `root` is no folder that can be read.
  */
 export async function* walkFolders(root: string, limits: WalkLimits = {}): AsyncGenerator<WalkedFolder, void, void> {
-  const { maxDepth = MAX_DEPTH, maxEntries = MAX_ENTRIES } = limits
+  const { maxDepth = MAX_DEPTH, maxEntries = MAX_ENTRIES, maxFiles = MAX_FILES } = limits
   const start = resolve(root)
   await requireFolder(start)
   const visited = new Set<string>()
   const queue: Waiting[] = [{ path: start, depth: 0 }]
   const linked: Waiting[] = []
-  let entriesLeft = maxEntries
+  const left = { entries: maxEntries, files: maxFiles }
   for (let next = queue.shift(); next !== undefined; next = queue.shift() ?? linked.shift()) {
     const { path, depth } = next
     const real = await realpath(path).catch(() => path)
     if (visited.has(real)) continue
     visited.add(real)
-    const listed = await listFolder(path, entriesLeft)
+    const listed = await listFolder(path, left)
     if ('reason' in listed) {
       if (path === start) throw noFolder(start, listed.reason)
       yield { path, files: [], skipped: [listed] }
       continue
     }
-    if (listed.isCut) {
+    if (listed.cutBy !== undefined) {
       // What belongs together in it is not known, so nothing of it is told.
-      const reason = `more than ${maxEntries} entries were found: what is from here on was not looked at; scan a smaller folder`
+      const many = listed.cutBy === 'files' ? `${maxFiles} GGUF files` : `${maxEntries} entries`
+      const reason = `more than ${many} were found: what is from here on was not looked at; scan a smaller folder`
       yield { path, files: [], skipped: [{ path, reason }] }
       return
     }
-    entriesLeft -= listed.entries.length
+    left.entries -= listed.seen.entries
+    left.files -= listed.seen.files
     const { folder, below } = await sortEntries(path, listed.entries)
     const tooDeep = depth === maxDepth ? below : []
     yield {
@@ -92,19 +98,33 @@ function noFolder(path: string, reason: string): Hal0Error {
   return Hal0Error.of('validation.invalid', `${path} is no folder that can be scanned: ${reason}`, { param: 'folder' })
 }
 
-/** At most `limit` entries; `isCut`: there are more. A folder that cannot be read says why. */
+/** How much of what. */
+interface Counted {
+  readonly entries: number
+  readonly files: number
+}
+
+/** The entries that may have to do with models. `cutBy`: there is more of it than `limit` lets pass. A folder that cannot be read says why. */
 async function listFolder(
   path: string,
-  limit: number,
-): Promise<{ readonly entries: readonly Dirent[]; readonly isCut: boolean } | SkippedFile> {
+  limit: Counted,
+): Promise<
+  | { readonly entries: readonly Dirent[]; readonly seen: Counted; readonly cutBy?: keyof Counted | undefined }
+  | SkippedFile
+> {
   try {
     const entries: Dirent[] = []
+    const seen = { entries: 0, files: 0 }
     // Leaving the loop closes the folder.
     for await (const entry of await opendir(path)) {
-      if (entries.length === limit) return { entries, isCut: true }
-      entries.push(entry)
+      const name = entry.name.toLowerCase()
+      seen.entries++
+      if (!entry.isDirectory() && isGguf(name)) seen.files++
+      if (seen.entries > limit.entries) return { entries, seen, cutBy: 'entries' }
+      if (seen.files > limit.files) return { entries, seen, cutBy: 'files' }
+      if (!entry.isFile() || isGguf(name) || isPart(name, join(path, name))) entries.push(entry)
     }
-    return { entries: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)), isCut: false }
+    return { entries: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)), seen }
   } catch (cause) {
     return { path, reason: `the folder cannot be read: ${errnoOf(cause) ?? messageOf(cause)}` }
   }
@@ -132,17 +152,21 @@ type Sort = 'file' | 'folder' | 'hidden_folder' | { readonly reason: string } | 
 async function sortOf(place: string, entry: Dirent): Promise<Sort> {
   const name = entry.name.toLowerCase()
   const isHidden = name.startsWith('.')
-  const isGguf = name.endsWith('.gguf')
+  const isModel = isGguf(name)
   if (isPart(name, place)) return { reason: 'a download that is not complete' }
-  if (entry.isFile()) return !isGguf ? undefined : isHidden ? { reason: 'a hidden file' } : 'file'
+  if (entry.isFile()) return !isModel ? undefined : isHidden ? { reason: 'a hidden file' } : 'file'
   if (entry.isDirectory()) return isHidden ? 'hidden_folder' : 'folder'
-  if (!isGguf && !entry.isSymbolicLink()) return undefined
+  if (!isModel && !entry.isSymbolicLink()) return undefined
   const target = await stat(place).catch(() => undefined)
-  if (target === undefined) return isGguf ? { reason: 'a link to nothing' } : undefined
+  if (target === undefined) return isModel ? { reason: 'a link to nothing' } : undefined
   if (target.isDirectory()) return isHidden ? undefined : 'folder'
-  if (!isGguf) return undefined
+  if (!isModel) return undefined
   if (!target.isFile()) return { reason: 'not a regular file' }
   return isHidden ? { reason: 'a hidden file' } : 'file'
+}
+
+function isGguf(lowerName: string): boolean {
+  return lowerName.endsWith('.gguf')
 }
 
 /** Files of a hub cache are called by their checksum until a link names them. */

@@ -55,7 +55,7 @@ export interface Runner {
   readonly signatures: readonly ErrorSignature[]
   /** Serves a baked-in model: no model has to be bound. */
   readonly isSelfManaged: boolean
-  /** Flags, in any spelling, that would only change its speed and that it does not have: left out of the command where its help does not name them, not refused. */
+  /** Flags, in any spelling, that only change how an engine works (speed, memory, checks) and that it does not have: left out of the command where its help does not name them, not refused. */
   readonly noEffect: ReadonlySet<string>
   /** Dialect `template`: words after the program, with ${PORT} ${MODEL} ${ALIAS} ${CTX} ${HOST}. */
   readonly template?: readonly string[]

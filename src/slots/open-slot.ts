@@ -1,3 +1,4 @@
+import { retiredKeysOf } from '../config/rules/retired-keys.ts'
 import { readSlotFile, slotFilePath } from '../config/slot-file.ts'
 import type { Home } from '../files/home.ts'
 import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
@@ -36,7 +37,7 @@ export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSl
     const config = await readSlotFile(home, name)
     if (config === undefined) return undefined
     bound = bindingOf(config)
-    if (config.lru !== undefined) tellRetired(name, deps)
+    for (const { message } of retiredKeysOf({ ...config })) tellRetired(name, message, deps)
   } catch (cause) {
     problem = toHal0Error(cause)
     log.error({ slot: name, code: problem.code }, problem.message)
@@ -62,8 +63,8 @@ export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSl
 }
 
 /** Once per slot and daemon. Source: SPEC 3 `slot.lru_flag_retired`. */
-function tellRetired(name: string, { home, log, bus }: OpenSlotDeps): void {
-  const message = `slot ${name}: \`lru\` has no effect any more; remove it from ${slotFilePath(home, name)} and use priority and pinned`
+function tellRetired(name: string, reason: string, { home, log, bus }: OpenSlotDeps): void {
+  const message = `slot ${name}: ${reason}; take it out of ${slotFilePath(home, name)}`
   log.warn({ slot: name }, message)
   bus.publish({
     type: 'slot.lru_flag_retired',

@@ -3,6 +3,7 @@ import { launchProfileOf, type Profile, readProfile, readProfiles } from '../con
 import { runnerKeyOf } from '../config/rules/slot-defaults.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { listNames } from '../kernel/list-names.ts'
 import { selectNearest } from '../kernel/nearest-word.ts'
 import { assembleLaunch } from '../launch/rules/assemble-launch.ts'
 import type { AssembledLaunch, LaunchModel, LaunchRequest } from '../launch/rules/launch-request.ts'
@@ -78,7 +79,7 @@ async function findProfile(home: Home, { config, profile: name }: SlotBinding): 
   if (profile !== undefined) return profile
   const names = [...(await readProfiles(home)).keys()]
   const nearest = selectNearest(name, names)
-  const hint = nearest === undefined ? `there are: ${names.join(', ')}` : `did you mean ${nearest}?`
+  const hint = nearest === undefined ? `there are: ${listNames(names)}` : `did you mean ${nearest}?`
   throw Hal0Error.of(
     'slot.profile_missing',
     `slot ${config.name} names profile "${name}", which does not exist; ${hint}`,
@@ -115,7 +116,7 @@ function findRunner(runners: RunnerRegistry, { config }: SlotBinding, profile: P
         ? [`profile ${profile.name} of slot ${config.name}`, 'runner']
         : [`slot ${config.name}: device ${config.device}`, 'device']
   const fitting = runners.all().filter((other) => other.types.includes(config.type))
-  const remedy = `Choose another: \`hal0 slot edit ${config.name} --binary KEY\`; for type ${config.type} there are ${fitting.map((other) => other.key).join(', ') || 'none'}.`
+  const remedy = `Choose another: \`hal0 slot edit ${config.name} --binary KEY\`; for type ${config.type} there are ${listNames(fitting.map((other) => other.key)) || 'none'}.`
   const what = runner === undefined ? `there is no runner "${key}"` : `runner ${key} does not serve type ${config.type}`
   throw Hal0Error.of('slot.config_error', `${owner}: ${what}`, { param, details: { slot: config.name, remedy } })
 }

@@ -2,6 +2,7 @@ import type { SlotFailure, SlotState } from '../contract/slot-state.ts'
 import type { Publisher } from '../events/bus.ts'
 import type { ErrorCode } from '../kernel/error-registry.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { listNames } from '../kernel/list-names.ts'
 import type { Log } from '../kernel/log.ts'
 import { isoTime, retryAfterSeconds } from '../kernel/units.ts'
 import type { ClosingReason } from './actor-messages.ts'
@@ -11,7 +12,7 @@ const STOP_RETRY_MS = 5_000
 
 /** There is no such slot. `known`: those there are. */
 export function noSlotError(slot: string, known: readonly string[]): Hal0Error {
-  const list = known.length === 0 ? '' : ` (there are: ${known.join(', ')})`
+  const list = known.length === 0 ? '' : ` (there are: ${listNames(known)})`
   const remedy = 'List the slots with `hal0 slot list`, or make it: `hal0 slot create NAME --model ID`.'
   return Hal0Error.of('slot.not_found', `no slot ${JSON.stringify(slot)}${list}`, { details: { slot, remedy } })
 }

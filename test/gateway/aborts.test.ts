@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventually, startTestDaemon, type TestDaemon } from '../support/daemon-harness.ts'
+import { eventually, freePort, startTestDaemon, type TestDaemon } from '../support/daemon-harness.ts'
 
 /** Waits for what the slot says of itself; order is checked with the engine's own log. */
 const quiet = (at: TestDaemon) => eventually(() => at.row('a').state === 'ready' && at.row('a').in_flight === 0)
@@ -28,7 +28,8 @@ describe('a client that leaves', () => {
   ] as const)(
     '%s: the engine sees it, then the lease is gone and the slot ready',
     async (_name, knobs, phase, stream) => {
-      const at = await startTestDaemon({ a: { knobs } })
+      // A port that hal0 chooses may be lost to another test, which costs one more start.
+      const at = await startTestDaemon({ a: { knobs, port: await freePort() } })
       const engine = await at.load('a')
       const leaving = new AbortController()
       const answer = at.chat({ stream }, { signal: leaving.signal })

@@ -245,6 +245,29 @@ describe('a body that no settings can hold', () => {
   })
 })
 
+it.each([
+  ['PATCH', '/api/slots/agent/defaults', '{"default_voice":"\\ud800"}', ['default_voice']],
+  [
+    'PUT',
+    '/api/slots/agent/config',
+    '{"aliases":["a","b\\udc00"],"tune":{"\\ud800":1}}',
+    ['aliases.1', 'tune.\\ud800'],
+  ],
+  ['POST', '/api/profiles', '{"name":"a","intent":"\\ud800\\ud800\\udc00"}', ['intent']],
+  ['POST', '/api/models/scan', '"\\udfff"', ['body']],
+] as const)('%s %s %s: half of a character is told with its field', async (method, path, body, params) => {
+  const error = await errorOf(await send(path, body, JSON_TYPE, method))
+  expect(error).toMatchObject({ status: 422, code: 'validation.invalid', param: params[0] })
+  expect(error.details['fields']).toMatchObject(
+    params.map((param) => ({ param, message: expect.stringContaining('half of a character') })),
+  )
+  expect(api.ports.asked).toEqual([])
+})
+
+it('a character of two halves is one', async () => {
+  expect((await send('/api/profiles', '{"name":"a","intent":"\\ud83d\\ude00"}')).status).toBe(201)
+})
+
 it('a connection with a body that is not read to its end is not offered for the next request', async () => {
   const answers = await new Promise<string>((resolve, reject) => {
     const socket = connect(api.port, '127.0.0.1')

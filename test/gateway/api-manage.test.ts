@@ -20,7 +20,7 @@ function call(method: string, path: string, body?: unknown): Promise<Response> {
 }
 
 const offline = (name: string) => stubRow(name, { state: 'offline', pid: null })
-const CHANGE = { changed: ['profile'], restart_needed: ['profile'] }
+const CHANGE = { changed: ['profile'], restart_needed: ['profile'], problem: null }
 const ID = '/api/models/org%2Fname.q8'
 
 interface Route {
@@ -329,6 +329,37 @@ describe('what a port refuses is the answer', () => {
       param: 'that',
       details: { slots: ['a'] },
     })
+  })
+})
+
+describe('a model that a slot runs although its file binds another', () => {
+  const twin = { model_id: 'twin', file_model_id: 'hello' }
+
+  it('is not deleted; every user is named, and how each gets rid of it', async () => {
+    api.slots.set(stubRow('agent', twin))
+    api.slots.set(stubRow('coder', { ...twin, file_model_id: null, state: 'starting', pid: null }))
+    const response = await call('DELETE', '/api/models/twin?delete_files=true')
+    expect(response.status).toBe(409)
+    const { error } = errorBodySchema.parse(await response.json())
+    expect(error).toMatchObject({ code: 'model.in_use', details: { model: 'twin', slots: ['agent', 'coder'] } })
+    expect(error.message).toContain('slot agent (it runs there now), slot coder (it runs there now)')
+    expect(error.details['remedy']).toBe(
+      'Let each run another model first: `hal0 slot restart agent`, `hal0 slot unload coder`.',
+    )
+    expect(api.ports.asked).toEqual(['models.show "twin"'])
+  })
+
+  it('names those whose files bind it too', async () => {
+    api.slots.set(stubRow('other', twin))
+    // The stub's models are all bound by agent.
+    const { error } = errorBodySchema.parse(await (await call('DELETE', '/api/models/twin')).json())
+    expect(error.details).toMatchObject({ slots: ['other', 'agent'] })
+    expect(error.details['remedy']).toContain('`hal0 slot edit agent --model ID`')
+  })
+
+  it('is deleted once nothing runs it', async () => {
+    api.slots.set(stubRow('agent', { ...twin, state: 'error', pid: null }))
+    expect((await call('DELETE', '/api/models/twin')).status).toBe(200)
   })
 })
 

@@ -89,12 +89,12 @@ describe('each command asks the daemon for the right thing, and says what came o
     ['model pull --cancel org/name.q8', 'pulls.cancel "org/name.q8"', /cancelled; what is there stays/],
     [
       'model pull org/Name-GGUF:Q8_0 --no-wait',
-      'pulls.start "Name-Q8_0" {"repo":"org/Name-GGUF","quant":"Q8_0"}',
-      /^pull Name-Q8_0: begun/m,
+      'pulls.start "name-q8_0" {"repo":"org/Name-GGUF","quant":"Q8_0"}',
+      /^pull name-q8_0: begun/m,
     ],
     [
       'model pull org/name a/b-Q4.gguf --revision main --no-wait',
-      'pulls.start "b-Q4" {"repo":"org/name","file":"a/b-Q4.gguf","revision":"main"}',
+      'pulls.start "b-q4" {"repo":"org/name","file":"a/b-Q4.gguf","revision":"main"}',
       /begun/,
     ],
     ['model pull mine --no-wait', 'pulls.start "mine" {}', /begun/],
@@ -156,7 +156,7 @@ describe('model pull', () => {
     })
     expect(run.stderr.trimEnd().split('\n')).toEqual([
       'pull org/name.q8: 250 kB of 1.0 MB (25 %), 50.0 kB/s',
-      'pull org/name.q8: 800 kB of 1.0 MB (80 %), 50.0 kB/s, taken up again 1 times',
+      'pull org/name.q8: 800 kB of 1.0 MB (80 %), 50.0 kB/s, taken up again once',
       'pull org/name.q8: done, 1.0 MB of 1.0 MB (100 %)',
     ])
   })
@@ -216,7 +216,7 @@ describe('what the daemon refuses is told with its remedy', () => {
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toContain(`hal0: ${error.message} (${error.code})\n  ${error.entry.remedy}`)
     const json = await hal0(...words(line), '--json')
-    expect(JSON.parse(json.stderr).error.code).toBe(error.code)
+    expect(JSON.parse(json.stderr).error).toMatchObject({ code: error.code, type: error.entry.type })
   })
 })
 
@@ -239,10 +239,19 @@ describe('wrong usage ends with 2 before the daemon is asked', () => {
     ['model pull name a.gguf', /"name" is no repository/],
     ['model pull org/name a.bin', /no \.gguf file/],
     ['model pull x --cancel y', /nothing else/],
-    ['config edit frob', /no settings file "frob"/],
+    [
+      'config edit frob',
+      /no file kind frob; expected hal0, slot NAME, profiles or models\. \(usage\)\n {2}Write: hal0 config edit slot NAME/,
+    ],
+    ['config edit slto coder', /no file kind slto; .*\n {2}Write: hal0 config edit slot NAME/],
     ['config edit slot', /Which slot\?/],
     ['config edit hal0', /needs a terminal/],
     ['config frob', /unknown command 'frob'/],
+    ['ps', /^hal0: did you mean `hal0 slot list`\?$/m],
+    ['ls --json', /Did you mean `hal0 model list`\?/],
+    ['run llama "What is a slot?"', /^hal0: did you mean `hal0 chat`\?$/m],
+    ['--home x pull llama', /^hal0: did you mean `hal0 model pull`\?$/m],
+    ['slot ls', /^hal0: did you mean `hal0 slot list`\?$/m],
   ])('hal0 %s', async (line, text) => {
     const run = await hal0(...words(line))
     expect(run).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(text) })

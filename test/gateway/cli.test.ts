@@ -36,6 +36,7 @@ describe('without a daemon', () => {
       'memory',
       'settings',
       'slots',
+      'profiles',
       'models',
     ])
     for (const finding of diagnosis.findings) {
@@ -49,7 +50,7 @@ describe('without a daemon', () => {
     }
     // In a pipe: one line of tab-separated cells per finding.
     const plain = await hal0('doctor', '--home', join(userFolder, 'home'))
-    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(14)
+    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(15)
     expect(plain.stdout).toMatch(/^ok\tnode\tNode\.js /)
   })
 
@@ -83,7 +84,7 @@ describe('without a daemon', () => {
     expect(run.stdout).toMatch(/^ok\tsettings\t/m)
     expect(run.stdout).toMatch(/^warn\tslots\t[^\n]*bad\.toml: device/m)
     expect(run.stdout).not.toContain('good.toml')
-    expect(run.stdout).toMatch(/^warn\tmodels\tlost: there is no readable \/nowhere\/lost\.gguf/m)
+    expect(run.stdout).toMatch(/^warn\tmodels\t[^\n]*models\.lost\.path: there is no readable \/nowhere\/lost\.gguf/m)
   })
 
   it('--version prints the one of package.json', async () => {

@@ -128,6 +128,12 @@ describe('routes', () => {
     expect(answer.json()).toMatchObject({ error: { code } })
   })
 
+  it.each(['/v1/embeddings', '/upstream/agent/props'])('%s, not served yet: the remedy names what is', async (path) => {
+    const remedy = 'This hal0 serves /v1/models, /v1/chat/completions, /v1/completions, from slots of type llm.'
+    const answer = await send(gateway.origin, { method: 'POST', path, body: {} })
+    expect(answer.json()).toMatchObject({ error: { details: { remedy } } })
+  })
+
   it('a wrong method is told the right ones', async () => {
     const answer = await send(gateway.origin, { path: '/v1/chat/completions' })
     expect([answer.status, answer.headers['allow']]).toEqual([405, 'POST, OPTIONS'])

@@ -16,6 +16,8 @@ export interface StubPorts extends ManagementPorts {
   failWith(error: Hal0Error | undefined): void
   /** The next jobs of `pulls.follow`; the last one stands for `show` too. */
   setJobs(jobs: readonly PullJob[]): void
+  /** Why a start would fail, in the answer to every change of a slot. */
+  setProblem(problem: string | null): void
   /** Ends `pulls.follow` after its jobs; else it stays open until its reader leaves. */
   endFollow(): void
 }
@@ -171,6 +173,7 @@ export function stubPorts(row: (name: string) => SlotRow): StubPorts {
   let failure: Hal0Error | undefined
   let jobs: readonly PullJob[] = [JOB]
   let ends = false
+  let problem: string | null = null
 
   function ask<T>(call: string, answer: T, ...args: unknown[]): T {
     asked.push([call, ...args.flatMap((arg) => JSON.stringify(arg) ?? [])].join(' '))
@@ -191,7 +194,7 @@ export function stubPorts(row: (name: string) => SlotRow): StubPorts {
     name,
     config: { name },
     changed: ['profile'],
-    problem: null,
+    problem,
     restart_needed: ['profile'],
   })
   const lastJob = () => jobs.at(-1) ?? JOB
@@ -203,6 +206,9 @@ export function stubPorts(row: (name: string) => SlotRow): StubPorts {
     },
     setJobs: (next) => {
       jobs = next
+    },
+    setProblem: (next) => {
+      problem = next
     },
     endFollow: () => {
       ends = true

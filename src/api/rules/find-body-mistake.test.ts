@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findBodyMistake } from './find-body-mistake.ts'
+import { findBodyMistake, findBrokenText } from './find-body-mistake.ts'
 
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth)
 
@@ -17,4 +17,13 @@ it.each([
   const found = findBodyMistake(JSON.parse(text))
   if (expected === undefined) expect(found).toBeUndefined()
   else expect(found).toMatch(expected)
+})
+
+it.each([
+  ['{"a": ["x", {"b": "\\ud800"}]}', ['a.1.b']],
+  ['"\\udc00\\ud800"', ['']],
+  ['{"\\ud800": "\\ud800"}', ['\\ud800', '\\ud800']],
+  ['{"a": "\\ud83d\\ude00", "b": 1, "c": null}', []],
+])('half of a character in %s', (text, params) => {
+  expect(findBrokenText(JSON.parse(text)).map(({ param }) => param)).toEqual(params)
 })

@@ -20,3 +20,45 @@ export function findBodyMistake(body: unknown): string | undefined {
   }
   return undefined
 }
+
+/** A string that no file can hold, by its place. */
+export interface BrokenText {
+  /** Dotted, as in the body. */
+  readonly param: string
+  readonly message: string
+}
+
+/** Half of a surrogate pair: JSON can say it, UTF-8 cannot. */
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+/**
+ * Which strings of a body, keys included, hold half of a character? A file would get another character instead. In the order of the body,
+ * level by level; for bodies that `findBodyMistake` has let through.
+ */
+export function findBrokenText(body: unknown): readonly BrokenText[] {
+  const found: BrokenText[] = []
+  const look = (param: string, text: string, what: string) => {
+    if (!LONE_SURROGATE.test(text)) return
+    found.push({ param, message: `${what} holds half of a character (a lone surrogate), which is no text` })
+  }
+  let level: readonly { readonly path: string; readonly value: unknown }[] = [{ path: '', value: body }]
+  while (level.length > 0) {
+    const below: { readonly path: string; readonly value: unknown }[] = []
+    for (const { path, value } of level) {
+      if (typeof value === 'string') look(path, value, 'the value')
+      if (typeof value !== 'object' || value === null) continue
+      for (const [key, inner] of Object.entries(value)) {
+        const at = path === '' ? wellFormed(key) : `${path}.${wellFormed(key)}`
+        look(at, key, 'the key')
+        below.push({ path: at, value: inner })
+      }
+    }
+    level = below
+  }
+  return found
+}
+
+/** The key as an answer can tell it: halves of characters as JSON writes them. */
+function wellFormed(key: string): string {
+  return LONE_SURROGATE.test(key) ? JSON.stringify(key).slice(1, -1) : key
+}

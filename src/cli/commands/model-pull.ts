@@ -38,7 +38,9 @@ export async function modelPull(
   }
   const wish = pullWishOf(repo, file, options)
   const client = await connect(options)
-  const begun = await begin(client, wish, output)
+  const begun = await begin(client, wish, output).catch(async (thrown: unknown) => {
+    throw (await isUnknownWord(client, wish, repo)) ? noRepository(wish.id) : thrown
+  })
   if (!options.wait) {
     return output.result(begun, () => `pull ${begun.id}: begun; \`hal0 model pull --id ${begun.id}\` watches it`)
   }
@@ -49,6 +51,22 @@ export async function modelPull(
   output.result(
     job,
     () => `model ${job.id} is here (${bytesText(job.done_bytes)}); next: hal0 slot create NAME --model ${job.id}`,
+  )
+}
+
+/** Was one word typed that is neither a repository nor a model? The daemon says only that it knows no repository for it. */
+async function isUnknownWord(client: Hal0Client, { request }: PullWish, word: string | undefined): Promise<boolean> {
+  if (word === undefined || request.repo !== undefined) return false
+  return client.models.show(word).then(
+    () => false,
+    (thrown: unknown) => thrown instanceof ClientError && thrown.code === 'model.not_found',
+  )
+}
+
+function noRepository(word: string): UsageError {
+  return new UsageError(
+    `${JSON.stringify(word)} is no repository and no model that was pulled before: expected ORG/NAME.`,
+    'Write for example: hal0 model pull org/name-GGUF:Q4_K_M',
   )
 }
 

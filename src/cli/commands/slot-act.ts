@@ -4,6 +4,7 @@ import type { SlotRow } from '../../contract/slot-row.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { loadTimeText, withSlotProgress } from '../slot-progress.ts'
+import { noteProblem } from '../slot-words.ts'
 
 /** Options of load, unload and restart, as typed. */
 export interface ActOptions extends GlobalOptions {
@@ -14,36 +15,38 @@ export interface ActOptions extends GlobalOptions {
 }
 
 /** `hal0 slot load NAME`. JSON: the row, or the operation when the wait ended first. */
-export function slotLoad(name: string, options: ActOptions): Promise<void> {
-  return act(name, options, (client, stop) => client.slots.load(name, stop), wasReady)
+export async function slotLoad(name: string, options: ActOptions): Promise<void> {
+  await act(name, options, (client, stop) => client.slots.load(name, stop), wasReady)
 }
 
 /** `hal0 slot unload NAME`. JSON as `slotLoad`. */
-export function slotUnload(name: string, options: ActOptions): Promise<void> {
-  return act(name, options, (client, stop) => client.slots.unload(name, stop))
+export async function slotUnload(name: string, options: ActOptions): Promise<void> {
+  await act(name, options, (client, stop) => client.slots.unload(name, stop))
 }
 
 /** `hal0 slot restart NAME`. JSON as `slotLoad`. */
-export function slotRestart(name: string, options: ActOptions): Promise<void> {
-  return act(name, options, (client, stop) => client.slots.restart(name, stop))
+export async function slotRestart(name: string, options: ActOptions): Promise<void> {
+  await act(name, options, (client, stop) => client.slots.restart(name, stop))
 }
 
 export interface SwapOptions extends ActOptions {
   readonly persist?: boolean
 }
 
-/** `hal0 slot swap NAME MODEL`. JSON as `slotLoad`. */
-export function slotSwap(name: string, modelId: string, options: SwapOptions): Promise<void> {
+/** `hal0 slot swap NAME MODEL`. Why the next start would fail is a note. JSON as `slotLoad`. */
+export async function slotSwap(name: string, modelId: string, options: SwapOptions): Promise<void> {
   const { persist = false } = options
-  return act(name, options, (client, stop) => client.slots.swap(name, { modelId, persist }, stop))
+  const row = await act(name, options, (client, stop) => client.slots.swap(name, { modelId, persist }, stop))
+  if (row !== undefined) noteProblem(outputOf(options), name, row.config_problem)
 }
 
+/** Undefined = the wait ended first. */
 async function act(
   name: string,
   options: ActOptions,
   operation: (client: Hal0Client, stop: StopOptions) => Promise<SlotActionResult>,
   isUnchanged: (before: SlotRow, after: SlotRow) => boolean = () => false,
-): Promise<void> {
+): Promise<SlotRow | undefined> {
   const output = outputOf(options)
   const client = await connect(options)
   const stop: StopOptions = {
@@ -52,11 +55,13 @@ async function act(
   }
   const before = await client.slots.show(name)
   const result = await withSlotProgress(client, name, output, () => operation(client, stop))
-  if (result.done) output.result(result.slot, () => endText(result.slot, isUnchanged(before, result.slot)))
-  else {
-    const { operation: running } = result
-    output.result(running, () => `slot ${name}: ${running.kind} goes on; \`hal0 slot show ${name}\` says how far it is`)
+  if (result.done) {
+    output.result(result.slot, () => endText(result.slot, isUnchanged(before, result.slot)))
+    return result.slot
   }
+  const { operation: running } = result
+  output.result(running, () => `slot ${name}: ${running.kind} goes on; \`hal0 slot show ${name}\` says how far it is`)
+  return undefined
 }
 
 /** The same engine process before and after: the load had nothing to do. */

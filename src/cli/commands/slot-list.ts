@@ -1,6 +1,7 @@
 import type { SlotRow } from '../../contract/slot-row.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
+import { swappedModelText } from '../slot-words.ts'
 
 const HEAD = ['NAME', 'STATE', 'MODEL', 'PROFILE', 'RUNNER', 'DEVICE', 'PORT', 'IN FLIGHT', 'MESSAGE'] as const
 
@@ -28,9 +29,10 @@ function cells(row: SlotRow): string[] {
   ]
 }
 
-/** What a person should know first: why it failed, else what waits for a restart. */
-function remark({ failure, message, restart_needed }: SlotRow): string {
-  const said = failure?.message ?? message
-  if (said !== '' || restart_needed.length === 0) return said
-  return `restart needed: ${restart_needed.join(', ')}`
+/** What a person should know first: why it cannot start, or failed, else what waits for a restart; and which model is not the file's. */
+function remark(row: SlotRow): string {
+  const { failure, message, restart_needed, config_problem } = row
+  const said = config_problem ?? failure?.message ?? message
+  const pending = restart_needed.length === 0 ? '' : `restart needed: ${restart_needed.join(', ')}`
+  return [swappedModelText(row) ?? '', said || pending].filter((part) => part !== '').join('; ')
 }

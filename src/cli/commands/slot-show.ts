@@ -1,6 +1,7 @@
 import type { SlotRow } from '../../contract/slot-row.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
+import { swappedModelText } from '../slot-words.ts'
 
 /** `hal0 slot show NAME`. JSON: the row of GET /api/slots/NAME. */
 export async function slotShow(name: string, globals: GlobalOptions): Promise<void> {
@@ -12,7 +13,7 @@ export async function slotShow(name: string, globals: GlobalOptions): Promise<vo
 /** Key and value lines; what is unknown or empty is left out. */
 function rowLines(row: SlotRow): string[][] {
   const { failure, phases, restart_needed, config_drift, ...facts } = row
-  const lines = Object.entries(facts).map(([key, value]) => [
+  const lines = Object.entries({ ...facts, model_id: swappedModelText(row) ?? row.model_id }).map(([key, value]) => [
     key,
     value === null ? '' : Array.isArray(value) ? value.join(', ') : String(value),
   ])

@@ -1,6 +1,6 @@
 import { valueAt, withoutPaths } from './merge-patch.ts'
 import { isTable, type Table } from './table.ts'
-import { findTuningKeys, spelling } from './tuning-keys.ts'
+import { findTuningKeys } from './tuning-keys.ts'
 
 /** What the tuning keys of a slot file say, sorted by their owners. */
 export interface ConvertedSlot {
@@ -17,51 +17,6 @@ export interface ConvertedSlot {
   /** What has no place to go, with the reason. */
   readonly stuck: readonly { readonly key: string; readonly message: string }[]
 }
-
-const TO_PROFILE: ReadonlyMap<string, string> = new Map([
-  ['ctx_size', 'ctx_size'],
-  ['context_size', 'ctx_size'],
-  ['context_length', 'ctx_size'],
-  ['n_ctx', 'ctx_size'],
-  ['max_model_len', 'ctx_size'],
-  ['enable_thinking', 'enable_thinking'],
-  ['thinking', 'enable_thinking'],
-  ['reasoning_effort', 'reasoning_effort'],
-  ['reasoning_budget', 'reasoning_budget'],
-  ['vision', 'vision'],
-  ['speculation', 'speculation'],
-])
-const TO_FLAG: ReadonlyMap<string, string> = new Map([
-  ['parallel', '--parallel'],
-  ['n_parallel', '--parallel'],
-  ['workers', '--parallel'],
-  ['batch_size', '--batch-size'],
-  ['ubatch_size', '--ubatch-size'],
-  ['flash_attn', '--flash-attn'],
-  ['cache_type_k', '--cache-type-k'],
-  ['cache_type_v', '--cache-type-v'],
-  ['temp', '--temp'],
-  ['temperature', '--temp'],
-  ['top_k', '--top-k'],
-  ['top_p', '--top-p'],
-  ['min_p', '--min-p'],
-])
-const FLAG_LISTS: ReadonlySet<string> = new Set(['extra_args', 'extra_flags', 'args', 'flags'])
-const TO_MODEL: ReadonlyMap<string, string> = new Map([
-  ['chat_template', 'chat_template'],
-  ['chat_template_file', 'chat_template'],
-  ['mmproj', 'mmproj'],
-  ['drafter', 'drafter'],
-  ['draft_model', 'drafter'],
-  ['jinja', 'jinja'],
-  ['native_ctx', 'native_ctx'],
-  ['architecture', 'architecture'],
-  ['quant', 'quant'],
-  ['size_bytes', 'size_bytes'],
-  ['path', 'path'],
-  ['files', 'files'],
-  ['preferred_profile', 'preferred_profile'],
-])
 
 /**
  * Where does each tuning key of a slot file belong? Undefined = it has none. A window of 0 meant "the model's own" and goes without a
@@ -82,19 +37,15 @@ export function convertSlot(data: Table): ConvertedSlot | undefined {
     else
       stuck.push({ key, message: `says something else about ${name} than another key of this file: keep one of them` })
   }
-  for (const { path, key } of keys) {
+  for (const { path, key, to } of keys) {
     const value = valueAt(data, path)
-    const name = spelling(path.at(-1) ?? '')
-    const profileKey = TO_PROFILE.get(name)
-    const modelKey = TO_MODEL.get(name)
-    const flag = TO_FLAG.get(name)
-    if (profileKey === 'ctx_size' && value === 0) continue
-    if (profileKey !== undefined) put(profile, profileKey, value, key)
-    else if (modelKey !== undefined) put(model, modelKey, value, key)
-    else if (name === 'mtp' && typeof value === 'boolean')
+    if (to.kind === 'profile' && to.key === 'ctx_size' && value === 0) continue
+    if (to.kind === 'profile') put(profile, to.key, value, key)
+    else if (to.kind === 'model') put(model, to.key, value, key)
+    else if (to.kind === 'mtp' && typeof value === 'boolean')
       put(value ? model : profile, value ? 'mtp' : 'speculation', value || 'off', key)
-    else if (flag !== undefined && isWord(value)) flags.push([flag, wordOf(value)])
-    else if (FLAG_LISTS.has(name) && isWords(value)) flags.push(value)
+    else if (to.kind === 'flag' && isWord(value)) flags.push([to.flag, wordOf(value)])
+    else if (to.kind === 'flags' && isWords(value)) flags.push(value)
     else stuck.push({ key, message: 'cannot be read as what it seems to mean: move it by hand' })
   }
   return {

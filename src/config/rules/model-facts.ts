@@ -1,4 +1,5 @@
 import type { FoundModel, GgufFacts, ModelFacts, ModelPatch } from '../../contract/model.ts'
+import { withoutUndefined } from '../../kernel/without-undefined.ts'
 
 /** A model as it is found on disk, whether or not it has an id. */
 export type ModelOnDisk = Omit<FoundModel, 'suggested_id' | 'registered_as'>
@@ -55,7 +56,7 @@ export function patchFacts(row: ModelFacts, patch: ModelPatch, found: ModelOnDis
 
 /** The row without keys that are undefined. */
 export function definedFacts(row: { readonly [Key in keyof ModelFacts]?: ModelFacts[Key] | undefined }): ModelFacts {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
+  return withoutUndefined(row)
 }
 
 /** How people call a file that is no model; undefined = it is one. */

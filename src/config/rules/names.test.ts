@@ -71,6 +71,26 @@ describe('findNameClashes', () => {
     expect(clashes[0]?.message).toContain(second)
   })
 
+  it.each([
+    [
+      'a new slot has the name of a model',
+      { ...none, slots: [{ ...slot('big'), isNew: true }], models: ['big'] },
+      'the name "big" belongs to model "big" (models.toml) already: choose another for the new slot "big"',
+    ],
+    [
+      'an alias of a new slot is the name of a slot',
+      { ...none, slots: [slot('a'), { ...slot('b', 'a'), isNew: true }] },
+      'the name "a" belongs to slot "a" (slots/a.toml) already: choose another for an alias of the new slot "b"',
+    ],
+    [
+      'a new model has the name of a slot',
+      { ...none, slots: [slot('a')], newModel: 'a' },
+      'the name "a" belongs to slot "a" (slots/a.toml) already: choose another for the new model "a"',
+    ],
+  ])('names no file that is not there yet: %s', (_name, owners, message) => {
+    expect(findNameClashes(owners).map((clash) => clash.message)).toEqual([message])
+  })
+
   it('lets a slot have the name of a seed: it is that slot', () => {
     expect(findNameClashes({ ...none, slots: SEED_SLOT_NAMES.map((name) => slot(name)) })).toEqual([])
   })
@@ -95,6 +115,11 @@ describe('findSlotClashes', () => {
     const clashes = findSlotClashes([place('a', one), place('b', other)])
     expect(clashes.map((clash) => clash.key)).toEqual([key])
     expect(clashes[0]?.message).toMatch(/slot "a".*slot "b"/)
+  })
+  it('names no file that is not there yet', () => {
+    const made = placeOf({ ...outlineOf('b', 'slots/b.toml', { port: 1 }), isNew: true })
+    const [clash] = findSlotClashes([place('a', { port: 1 }), made])
+    expect(clash?.message).toContain('by slot "a" (slots/a.toml) and by the new slot "b":')
   })
   it.each([
     ['no port', {}, {}],

@@ -3,6 +3,8 @@ export interface SlotNames {
   readonly name: string
   readonly aliases: readonly string[]
   readonly file: string
+  /** It is being made: there is no such file yet. */
+  readonly isNew?: boolean
 }
 
 /** Everything that owns a name under which requests find something. */
@@ -12,6 +14,8 @@ export interface NameOwners {
   readonly lanes: readonly string[]
   /** Ids of models.toml. */
   readonly models: readonly string[]
+  /** The id of a model that is being made: models.toml does not have it yet. */
+  readonly newModel?: string
 }
 
 /** One name that two things claim. */
@@ -47,6 +51,12 @@ const VIRTUAL_PREFIX = 'hal0/'
 interface Claim {
   readonly name: string
   readonly owner: string
+  readonly isNew: boolean
+}
+
+/** A slot as messages name it. A file that is not there yet is not looked for. */
+export function tellSlot({ name, file, isNew }: Pick<SlotNames, 'name' | 'file' | 'isNew'>): string {
+  return isNew === true ? `the new slot "${name}"` : `slot "${name}" (${file})`
 }
 
 /**
@@ -55,21 +65,25 @@ interface Claim {
  * Source: SPEC 3 "Names".
  */
 export function findNameClashes(owners: NameOwners): readonly NameClash[] {
-  const slots = owners.slots.map(({ name, file }) => ({ name, owner: `slot "${name}" (${file})` }))
+  const slots = owners.slots.map((slot) => ({ name: slot.name, owner: tellSlot(slot), isNew: slot.isNew === true }))
   const others: Claim[] = [
-    ...owners.slots.flatMap(({ name, aliases, file }) =>
-      aliases.map((alias) => ({ name: alias, owner: `an alias of slot "${name}" (${file})` })),
+    ...owners.slots.flatMap((slot) =>
+      slot.aliases.map((name) => ({ name, owner: `an alias of ${tellSlot(slot)}`, isNew: slot.isNew === true })),
     ),
-    ...owners.lanes.map((name) => ({ name, owner: `lane "${name}" (lanes/${name}.toml)` })),
-    ...owners.models.map((name) => ({ name, owner: `model "${name}" (models.toml)` })),
+    ...owners.lanes.map((name) => ({ name, owner: `lane "${name}" (lanes/${name}.toml)`, isNew: false })),
+    ...owners.models.map((name) => ({ name, owner: `model "${name}" (models.toml)`, isNew: false })),
+    ...(owners.newModel === undefined
+      ? []
+      : [{ name: owners.newModel, owner: `the new model "${owners.newModel}"`, isNew: true }]),
   ]
-  const first = new Map<string, string>()
-  for (const [alias, slot] of BUILT_IN_ALIASES) first.set(alias, `the built-in alias of slot "${slot}"`)
+  const first = new Map<string, Omit<Claim, 'name'>>()
+  for (const [alias, slot] of BUILT_IN_ALIASES)
+    first.set(alias, { owner: `the built-in alias of slot "${slot}"`, isNew: false })
   const clashes: NameClash[] = []
-  const claim = ({ name, owner }: Claim, reserved: string | undefined): void => {
-    const before = first.get(name) ?? reserved
-    if (before === undefined) first.set(name, owner)
-    else clashes.push(clashOf(name, before, owner))
+  const claim = (own: Claim, reserved: string | undefined): void => {
+    const before = first.get(own.name) ?? (reserved === undefined ? undefined : { owner: reserved, isNew: false })
+    if (before === undefined) first.set(own.name, own)
+    else clashes.push(clashOf(before, own))
   }
   for (const slot of slots) claim(slot, undefined)
   for (const other of others) claim(other, reservationOf(other.name))
@@ -81,10 +95,14 @@ function reservationOf(name: string): string | undefined {
   return name.startsWith(VIRTUAL_PREFIX) ? `the names of slots below ${VIRTUAL_PREFIX}` : undefined
 }
 
-function clashOf(name: string, before: string, owner: string): NameClash {
+function clashOf(before: Omit<Claim, 'name'>, own: Claim): NameClash {
+  const { name } = own
+  const [there, added] = before.isNew && !own.isNew ? [own, before] : [before, own]
   return {
     name,
-    owners: [before, owner],
-    message: `the name "${name}" belongs to ${before} and to ${owner}: rename one of them`,
+    owners: [before.owner, own.owner],
+    message: added.isNew
+      ? `the name "${name}" belongs to ${there.owner} already: choose another for ${added.owner}`
+      : `the name "${name}" belongs to ${before.owner} and to ${own.owner}: rename one of them`,
   }
 }

@@ -1,5 +1,6 @@
 import type { ProfileBody } from '../../contract/profile.ts'
 import type { Dialect } from '../../contract/runner.ts'
+import { withoutUndefined } from '../../kernel/without-undefined.ts'
 
 /** How are the flags of a profile written? By its runner; llama-server's way unless that is vLLM or SGLang. Source: SPEC 3, 10. */
 export function dialectOf(runner: string | undefined): Dialect {
@@ -13,7 +14,7 @@ export function hostPaths(words: readonly string[]): readonly string[] {
 
 /** The body of a profile without the keys that are undefined. */
 export function definedBody(body: ProfileBody): ProfileBody {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+  return withoutUndefined(body)
 }
 
 /** JSON in one form only: keys sorted at every depth, no white space. For checksums. */

@@ -1,10 +1,13 @@
 import type { SlotType } from '../../contract/slot-row.ts'
+import { tellSlot } from './names.ts'
 
 /** What two slots can be at odds about, besides names. */
 export interface SlotPlace {
   readonly name: string
   /** How messages name its file. */
   readonly file: string
+  /** It is being made: there is no such file yet. */
+  readonly isNew?: boolean
   /** Undefined = hal0 chooses one. */
   readonly port: number | undefined
   readonly type: SlotType
@@ -33,7 +36,7 @@ export function findSlotClashes(slots: readonly SlotPlace[]): readonly SlotClash
         key: 'port',
         code: 'slot.port_in_use',
         slots: [first, slot],
-        message: `port ${slot.port} is wanted by ${told(first)} and by ${told(slot)}: give one of them another, or none (hal0 then chooses)`,
+        message: `port ${slot.port} is wanted by ${tellSlot(first)} and by ${tellSlot(slot)}: give one of them another, or none (hal0 then chooses)`,
       }),
     ),
     ...pairsBy(slots, ({ isDefault, type }) => (isDefault ? type : undefined)).map(
@@ -41,7 +44,7 @@ export function findSlotClashes(slots: readonly SlotPlace[]): readonly SlotClash
         key: 'default',
         code: 'slot.config_error',
         slots: [first, slot],
-        message: `the default of type "${slot.type}" is claimed by ${told(first)} and by ${told(slot)}: only one slot of a type may have default = true`,
+        message: `the default of type "${slot.type}" is claimed by ${tellSlot(first)} and by ${tellSlot(slot)}: only one slot of a type may have default = true`,
       }),
     ),
     ...pairsBy(slots, ({ isNpuLlm }) => isNpuLlm || undefined).map(
@@ -49,14 +52,10 @@ export function findSlotClashes(slots: readonly SlotPlace[]): readonly SlotClash
         key: 'device',
         code: 'slot.npu_exclusivity_violation',
         slots: [first, slot],
-        message: `the NPU serves one LLM, and ${told(first)} and ${told(slot)} both bind a model there: empty model.default of one of them`,
+        message: `the NPU serves one LLM, and ${tellSlot(first)} and ${tellSlot(slot)} both bind a model there: empty model.default of one of them`,
       }),
     ),
   ]
-}
-
-function told({ name, file }: SlotPlace): string {
-  return `slot "${name}" (${file})`
 }
 
 function pairsBy(

@@ -11,6 +11,8 @@ export interface SlotOutline {
   readonly name: string
   /** How messages name its file. */
   readonly file: string
+  /** It is being made: there is no such file yet. */
+  readonly isNew?: boolean
   readonly aliases: readonly string[]
   readonly port: number | undefined
   readonly type: SlotType
@@ -44,8 +46,9 @@ export function outlineOf(name: string, file: string, data: Table): SlotOutline 
 }
 
 /** The outline as far as places go. */
-export function placeOf({ name, file, port, type, device, isDefault, modelId }: SlotOutline): SlotPlace {
-  return { name, file, port, type, isDefault, isNpuLlm: device === 'npu' && type === 'llm' && modelId !== '' }
+export function placeOf({ name, file, isNew, port, type, device, isDefault, modelId }: SlotOutline): SlotPlace {
+  const place = { name, file, port, type, isDefault, isNpuLlm: device === 'npu' && type === 'llm' && modelId !== '' }
+  return isNew === true ? { ...place, isNew } : place
 }
 
 /** The names of the tables below a key, for example the ids of `[models.<id>]`; mistakes inside do not matter. */

@@ -1,3 +1,4 @@
+import { listNames } from '../../kernel/list-names.ts'
 import { selectNearest } from '../../kernel/nearest-word.ts'
 import type { SlotOutline } from './slot-outline.ts'
 
@@ -46,13 +47,9 @@ function isMissing(name: string | undefined, known: readonly string[] | undefine
   return name !== undefined && known !== undefined && !known.includes(name)
 }
 
-/** Longer lists help nobody. */
-const MAX_LISTED = 20
-
 function hint(name: string, known: readonly string[] | undefined, lead: string): string {
   if (known === undefined || known.length === 0) return 'there is none yet'
   const nearest = selectNearest(name, known)
   if (nearest !== undefined) return `did you mean ${nearest}?`
-  const more = known.length > MAX_LISTED ? ', …' : ''
-  return `${lead} ${known.slice(0, MAX_LISTED).join(', ')}${more}`
+  return `${lead} ${listNames(known)}`
 }

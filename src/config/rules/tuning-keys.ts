@@ -4,6 +4,17 @@ import { isTable, type Table } from './table.ts'
 /** Who owns a key that a slot may not carry. `tune` = a slot may, under `[tune]`. Source: SPEC 3. */
 export type TuningOwner = 'tune' | 'profile' | 'model'
 
+/**
+ * Where what a key says is written when its file is converted: a key of a profile or of the model's row, one flag of a profile, several of
+ * them, or what only its value decides.
+ */
+export type Destination =
+  | { readonly kind: 'profile'; readonly key: string }
+  | { readonly kind: 'model'; readonly key: string }
+  | { readonly kind: 'flag'; readonly flag: string }
+  | { readonly kind: 'flags' }
+  | { readonly kind: 'mtp' }
+
 /** A tuning key where it may not be. */
 export interface TuningKey {
   readonly path: readonly string[]
@@ -12,24 +23,29 @@ export interface TuningKey {
   readonly owner: TuningOwner
   /** One sentence: the owner, and how it is set there. */
   readonly advice: string
+  readonly to: Destination
 }
 
-interface Ruling {
-  readonly owner: TuningOwner
-  readonly advice: string
-}
+type Ruling = Pick<TuningKey, 'owner' | 'advice' | 'to'>
 
 const onTune = (key: string, option: string): Ruling => ({
   owner: 'tune',
   advice: `the profile owns it (\`hal0 profile edit PROFILE ${option}\`), and a slot overrides it as ${key} under [tune] (\`hal0 slot edit SLOT ${option}\`)`,
+  to: { kind: 'profile', key },
 })
-const onProfile = (flag: string): Ruling => ({
+const onProfile = (flag: string, value: string): Ruling => ({
+  ...asFlags(`${flag} ${value}`),
+  to: { kind: 'flag', flag },
+})
+const asFlags = (words: string): Ruling => ({
   owner: 'profile',
-  advice: `the profile owns it, as a flag (\`hal0 profile create NAME --flags "${flag}"\`, then \`hal0 slot edit SLOT --profile NAME\`)`,
+  advice: `the profile owns it, as a flag (\`hal0 profile create NAME --flags "${words}"\`, then \`hal0 slot edit SLOT --profile NAME\`)`,
+  to: { kind: 'flags' },
 })
 const onModel = (key: string): Ruling => ({
   owner: 'model',
   advice: `the model owns it: ${key} under [models.<id>] in models.toml (\`hal0 model show ID\`)`,
+  to: { kind: 'model', key },
 })
 
 const CTX = onTune('ctx_size', '--ctx-size N')
@@ -54,25 +70,26 @@ const RULINGS: ReadonlyMap<string, Ruling> = new Map([
       owner: 'model',
       advice:
         'whether the file has such heads is a fact of the model (mtp under [models.<id>] in models.toml); whether to use them is speculation, on the profile or under [tune] (`hal0 slot edit SLOT --speculation auto|off`)',
+      to: { kind: 'mtp' },
     },
   ],
-  ['parallel', onProfile('--parallel N')],
-  ['n_parallel', onProfile('--parallel N')],
-  ['workers', onProfile('--parallel N')],
-  ['extra_args', onProfile('…')],
-  ['extra_flags', onProfile('…')],
-  ['args', onProfile('…')],
-  ['flags', onProfile('…')],
-  ['batch_size', onProfile('--batch-size N')],
-  ['ubatch_size', onProfile('--ubatch-size N')],
-  ['flash_attn', onProfile('--flash-attn on')],
-  ['cache_type_k', onProfile('--cache-type-k q8_0')],
-  ['cache_type_v', onProfile('--cache-type-v q8_0')],
-  ['temp', onProfile('--temp N')],
-  ['temperature', onProfile('--temp N')],
-  ['top_k', onProfile('--top-k N')],
-  ['top_p', onProfile('--top-p N')],
-  ['min_p', onProfile('--min-p N')],
+  ['parallel', onProfile('--parallel', 'N')],
+  ['n_parallel', onProfile('--parallel', 'N')],
+  ['workers', onProfile('--parallel', 'N')],
+  ['extra_args', asFlags('…')],
+  ['extra_flags', asFlags('…')],
+  ['args', asFlags('…')],
+  ['flags', asFlags('…')],
+  ['batch_size', onProfile('--batch-size', 'N')],
+  ['ubatch_size', onProfile('--ubatch-size', 'N')],
+  ['flash_attn', onProfile('--flash-attn', 'on')],
+  ['cache_type_k', onProfile('--cache-type-k', 'q8_0')],
+  ['cache_type_v', onProfile('--cache-type-v', 'q8_0')],
+  ['temp', onProfile('--temp', 'N')],
+  ['temperature', onProfile('--temp', 'N')],
+  ['top_k', onProfile('--top-k', 'N')],
+  ['top_p', onProfile('--top-p', 'N')],
+  ['min_p', onProfile('--min-p', 'N')],
   ['chat_template', onModel('chat_template')],
   ['chat_template_file', onModel('chat_template')],
   ['mmproj', onModel('mmproj')],

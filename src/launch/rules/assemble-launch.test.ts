@@ -284,6 +284,11 @@ describe('what is left out', () => {
       flags('--port', '1', '-m=/x', '--temp', '1', '-c', '9'),
       ['profile denied --port 1', 'profile denied -m /x', 'profile denied -c 9'],
     ],
+    [
+      'flags that open files',
+      flags('--grammar-file', '/x', '-jf', '/y'),
+      ['profile denied --grammar-file /x', 'profile denied -jf /y'],
+    ],
     ['a managed flag without its value', flags('--host'), ['profile denied --host']],
     ['an earlier setting', flags('--temp', '0.1', '--temp', '0.2'), ['profile replaced --temp 0.1']],
     [
@@ -330,6 +335,14 @@ describe('what is left out', () => {
     ['the second mode of a chat slot', flags('--rerank', '--embedding'), ['profile denied --embedding']],
   ])('%s', (_name, change, expected) => {
     expect(showRemoved(assemble(change))).toEqual(expected)
+  })
+
+  it('does not say of a flag without effect that only speed is at stake', () => {
+    const { removed } = assemble({
+      engine: { noEffect: new Set(['--cache-type-k']), help: BARE },
+      ...flags('--cache-type-k', 'q8_0'),
+    })
+    expect(removed[0]?.detail).toMatch(/has nothing like it.*\(speed, memory, checks\)/)
   })
 
   it('is explained beside the flag that stands', () => {

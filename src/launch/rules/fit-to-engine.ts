@@ -32,8 +32,8 @@ const HEIRS: Readonly<Record<string, string>> = {
 const TUNE_KEYS: ReadonlySet<string> = new Set(['reasoning_effort', 'reasoning_budget'])
 
 /**
- * What of these does the engine take, by its own help? A flag that it knows by another of its names is written with that one; what would
- * only change its speed is left out as `no_effect`; what hal0 added by itself is left out when it can be. Without a help everything stays.
+ * What of these does the engine take, by its own help? A flag that it knows by another of its names is written with that one; what only
+ * changes how it works is left out as `no_effect`; what hal0 added by itself is left out when it can be. Without a help everything stays.
  * Errors: `slot.flag_unsupported` with the flag, its layer, the runner and the nearest flag it knows. Source: SPEC 9.
  */
 export function fitToEngine(
@@ -48,7 +48,11 @@ export function fitToEngine(
     const name = nameFor(candidate, engine)
     if (name === undefined && noEffect.has(settingOf(candidate.flag, engine))) {
       removed.push(
-        removedFlag(candidate, 'no_effect', `runner ${engine.key} has no such flag; it would only change its speed`),
+        removedFlag(
+          candidate,
+          'no_effect',
+          `runner ${engine.key} has nothing like it, and answers without it: it is about how an engine works (speed, memory, checks), not about what is asked of the model`,
+        ),
       )
       continue
     }

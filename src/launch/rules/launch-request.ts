@@ -12,7 +12,7 @@ export interface LaunchEngine {
   readonly abilities: EngineAbilities
   /** Undefined = the binary cannot be asked; then no flag is refused as unknown. */
   readonly help: EngineHelp | undefined
-  /** Flags, in any spelling, that this engine does not have and that mean no more than speed: left out, and shown as `no_effect`, where its help does not name them. */
+  /** Flags, in any spelling, that this engine does not have and that mean no more than speed, memory or checks: left out, and shown as `no_effect`, where its help does not name them. */
   readonly noEffect: ReadonlySet<string>
   readonly command: readonly [string, ...string[]]
   readonly keyEnv: string | undefined

@@ -105,9 +105,7 @@ const FREE = readFlagRows(
    1 --mirostat-ent
    1+ --logit-bias -l
    1 --grammar
-   1 --grammar-file
    1 --json-schema -j
-   1 --json-schema-file -jf
    0 --backend-sampling -bs
    1 --kv-unified-per-slot
    1 --ctx-checkpoints -ctxcp --swa-checkpoints

@@ -12,6 +12,8 @@ const MODEL_PROJECTOR = 'the model owns it: mmproj of its row; vision of the pro
 const MODEL_TEMPLATE = 'the model owns it: chat_template and jinja of its row'
 const MODEL_DRAFTER = 'the model owns it: drafter of its row; speculation of the profile or [tune] switches it'
 const FILES = 'a profile opens no files, sockets or programs'
+const FILES_GRAMMAR = `${FILES}: --grammar takes the text itself`
+const FILES_SCHEMA = `${FILES}: --json-schema takes the text itself`
 
 /** llama-server's flags that no profile may set. Source: SPEC 3; names: its own --help. */
 export const LLAMA_SERVER_OWNED: readonly FlagFacts[] = [
@@ -108,6 +110,8 @@ export const LLAMA_SERVER_OWNED: readonly FlagFacts[] = [
      1 --model-vocoder -mv
      1 --prompt-cache`,
   ),
+  ...readFlagRows('files', FILES_GRAMMAR, '1 --grammar-file'),
+  ...readFlagRows('files', FILES_SCHEMA, '1 --json-schema-file -jf'),
 ]
 
 /** What newer builds may add to the families above, by the form of the name. Flags of the tables are looked up first. */

@@ -65,6 +65,8 @@ const LLAMA: readonly (readonly [owner: string, spellings: string])[] = [
   ['files', '--lookup-cache-static -lcs'],
   ['files', '--lookup-cache-dynamic -lcd'],
   ['files', '--video-ffmpeg-dir'],
+  ['files', '--grammar-file'],
+  ['files', '--json-schema-file -jf'],
 ]
 const PRESETS =
   `--embd-gemma-default --embd-bge-small-en-default --fim-qwen-1.5b-default --fim-qwen-7b-spec --gpt-oss-20b-default
@@ -152,6 +154,15 @@ describe('screenFlags', () => {
         detail: 'the slot owns it: n_gpu_layers of its file',
       },
     ])
+  })
+
+  it('says which flag takes the text of a file that may not be opened', () => {
+    const details = screenFlags(['--grammar-file', 'a', '-jf', 'b'], 'llama-server').map(({ detail }) => detail)
+    expect(details).toEqual([
+      expect.stringContaining('--grammar takes the text itself'),
+      expect.stringContaining('--json-schema takes the text itself'),
+    ])
+    expect(screenFlags(['--grammar', 'root ::= "a"', '-j', '{}'], 'llama-server')).toEqual([])
   })
 
   it.each<[Dialect, readonly string[]]>([

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { StandInFile, StandInHubOptions } from '../../../test/support/hub/hub.ts'
+import { type StandInFile, StandInHub, type StandInHubOptions } from '../../../test/support/hub/hub.ts'
 import { type PullHarness, startPullHarness, until } from '../../../test/support/hub/pull-harness.ts'
 import type { Trick } from '../../../test/support/hub/send-file.ts'
 import { MIB } from '../../kernel/units.ts'
 import type { PullsDeps } from './create-pulls.ts'
+import { hubSettings } from './hub-settings.ts'
 
 const REPO = 'org/name'
 const FILE = 'tiny-Q4_K_M.gguf'
@@ -315,5 +317,42 @@ describe('what stays on disk', () => {
         details: { free_bytes: 5 * MIB, need_bytes: 1224 * MIB - onDiskBytes },
       },
     })
+  })
+})
+
+describe('settings that change while the daemon runs', () => {
+  it('count for the next pull: store and hub', async () => {
+    const store = await mkdtemp(join(tmpdir(), 'hal0-elsewhere-'))
+    const other = await StandInHub.start({ repos: { [REPO]: { [FILE]: made(SIZE, {}, 2) } } })
+    const before = { store: join(store, 'before'), endpoint: 'http://127.0.0.1:1' }
+    let now = before
+    const h = await begin(
+      undefined,
+      {},
+      {
+        storeFolder: () => now.store,
+        hub: () => ({ endpoint: now.endpoint, token: () => Promise.resolve(undefined) }),
+      },
+    )
+    try {
+      now = { store: join(store, 'now'), endpoint: other.endpoint }
+      await h.pulls.start('m', { repo: REPO })
+      expect(await h.finished('m')).toMatchObject({ state: 'done' })
+      expect(h.registered.get('m')?.path).toBe(join(store, 'now', TARGET))
+      expect(await sha256On(join(store, 'now', TARGET))).toBe(other.sha256(REPO, FILE))
+    } finally {
+      await other.close()
+      await rm(store, { recursive: true })
+    }
+  })
+
+  it('do not keep the daemon from starting when the hub is no address: the pull says it', async () => {
+    const h = await begin(undefined, {}, { hub: () => hubSettings({ HF_ENDPOINT: 'mirror.example' }) })
+    await expect(h.pulls.start('m', { repo: REPO })).rejects.toMatchObject({
+      code: 'config.invalid',
+      message: expect.stringContaining('mirror.example'),
+      details: { remedy: expect.stringContaining('hub_endpoint') },
+    })
+    expect(h.pulls.list()).toEqual([])
   })
 })

@@ -21,10 +21,10 @@ import { sweepParts } from './sweep-parts.ts'
 
 /** What pulls need from above and from the system. */
 export interface PullsDeps {
-  /** The model store, absolute; made when it is missing. */
-  readonly storeFolder: string
-  /** From `hubSettings(process.env)`. */
-  readonly hub: HubSettings
+  /** The model store, absolute; made when it is missing. Asked for each pull and each sweep: settings change while the daemon runs. */
+  readonly storeFolder: () => string
+  /** From `hubSettings`; asked for each pull, which fails with its errors (`config.invalid`). */
+  readonly hub: () => HubSettings
   readonly clock: Clock
   readonly log: Log
   /** `model.pulled`, `model.pull_failed`. Never throws. */
@@ -44,12 +44,18 @@ export interface PullsDeps {
   readonly dispatcher?: Dispatcher
 }
 
+/** Both ends of one pull. */
+interface PullPlaces {
+  readonly hub: Hub
+  readonly storeFolder: string
+}
+
 /** The pulls of a daemon. Sweeps forgotten parts now and every hour. Source: SPEC 16. */
 export function createPulls(deps: PullsDeps): Pulls {
-  const { storeFolder, clock, log } = deps
-  const dispatcher = deps.dispatcher ?? createHubDispatcher(deps.hub.endpoint)
+  const { clock, log } = deps
   const freeBytes = deps.freeBytes ?? freeBytesOf
-  const hub = new Hub({ ...deps.hub, clock, dispatcher })
+  /** Connections by the endpoint they lead to: there is one, unless the settings change. */
+  const dispatchers = new Map<string, Dispatcher>()
   /** By model id, in the order of their start. */
   const pulls = new Map<string, RunningPull>()
   const running = new Map<RunningPull, Promise<void>>()
@@ -61,12 +67,20 @@ export function createPulls(deps: PullsDeps): Pulls {
 
   function sweep(): void {
     const isOwned = (path: string): boolean => [...claims.keys()].some((target) => path.startsWith(`${target}.`))
-    sweeping = sweepParts(storeFolder, clock.nowMs(), isOwned).then((removed) => {
+    sweeping = sweepParts(deps.storeFolder(), clock.nowMs(), isOwned).then((removed) => {
       if (removed.length > 0) log.info({ removed }, 'removed parts of pulls that nobody took up for a day')
     })
     cancelSweep = clock.setTimer(HOUR_MS, sweep)
   }
   sweep()
+
+  /** Where a pull that begins now gets its files from, and where it puts them: it stays with both to its end. */
+  function findPlaces(): PullPlaces {
+    const settings = deps.hub()
+    const dispatcher = deps.dispatcher ?? dispatchers.get(settings.endpoint) ?? createHubDispatcher(settings.endpoint)
+    if (deps.dispatcher === undefined) dispatchers.set(settings.endpoint, dispatcher)
+    return { hub: new Hub({ ...settings, clock, dispatcher }), storeFolder: deps.storeFolder() }
+  }
 
   function find(id: string): RunningPull {
     const pull = pulls.get(id)
@@ -96,8 +110,9 @@ export function createPulls(deps: PullsDeps): Pulls {
   }
 
   /** Up to the point where everything that can be known beforehand is known. */
-  async function prepare(pull: RunningPull, request: PullRequest): Promise<PullPlan> {
+  async function prepare(pull: RunningPull, request: PullRequest, places: PullPlaces): Promise<PullPlan> {
     const { id } = pull
+    const { hub, storeFolder } = places
     const { signal } = pull.stop
     const row = await deps.rowOf(id)
     const repo = chooseRepo(id, request, row)
@@ -127,7 +142,7 @@ export function createPulls(deps: PullsDeps): Pulls {
   }
 
   /** In the background; ends the pull in any case and never rejects. */
-  async function run(pull: RunningPull, plan: PullPlan): Promise<void> {
+  async function run(pull: RunningPull, plan: PullPlan, { hub, storeFolder }: PullPlaces): Promise<void> {
     const { id } = pull
     const source = `model:${id}`
     const about = { model: id, repo: plan.at.repo, files: filesOf(plan).map(({ file }) => file.path) }
@@ -167,10 +182,11 @@ export function createPulls(deps: PullsDeps): Pulls {
     let onPrepared = (): void => {}
     running.set(pull, new Promise((resolve) => (onPrepared = resolve)))
     try {
-      const plan = await prepare(pull, request)
+      const places = findPlaces()
+      const plan = await prepare(pull, request, places)
       running.set(
         pull,
-        run(pull, plan).finally(() => running.delete(pull)),
+        run(pull, plan, places).finally(() => running.delete(pull)),
       )
       return pull.job
     } catch (cause) {
@@ -214,7 +230,7 @@ export function createPulls(deps: PullsDeps): Pulls {
       await Promise.all([...running.keys()].map(stop))
       await sweeping
       // A dispatcher that was given is its giver's.
-      if (deps.dispatcher === undefined)
+      for (const dispatcher of dispatchers.values())
         await dispatcher
           .destroy()
           .catch((cause: unknown) => log.warn({ reason: messageOf(cause) }, 'connections to the hub did not end'))

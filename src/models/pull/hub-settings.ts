@@ -24,6 +24,12 @@ export function hubSettings(env: Readonly<Record<string, string | undefined>>): 
     throw Hal0Error.of(
       'config.invalid',
       `HF_ENDPOINT is "${endpoint}": expected an address that starts with https:// or http://`,
+      {
+        details: {
+          remedy:
+            'Correct or unset HF_ENDPOINT in the environment of the daemon and start it again, or set hub_endpoint under [models] in hal0.toml, which counts at once.',
+        },
+      },
     )
   }
   const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')

@@ -93,3 +93,19 @@ it('a daemon sweeps at its start and every hour', async () => {
     await h.close()
   }
 })
+
+it('a sweep looks through the store that is set now', async () => {
+  let folder = '/nonexistent/store'
+  const h = await startPullHarness({ repos: {} }, { storeFolder: () => folder })
+  try {
+    folder = join(h.store, 'moved')
+    await mkdir(join(folder, 'o--n'), { recursive: true })
+    await writeFile(join(folder, 'o--n', PART), 'x')
+    await utimes(join(folder, 'o--n', PART), 0, 0)
+    h.clock.pass(HOUR_MS)
+    await until('the part is gone', async () => (await readdir(join(folder, 'o--n'))).length === 0)
+    expect(await readdir(folder)).toEqual(['o--n'])
+  } finally {
+    await h.close()
+  }
+})

@@ -1,3 +1,13 @@
+/** The last part of a path in a repository. */
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+/** The folder of a path in a repository; '' = the top. */
+export function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')))
+}
+
 /** The name of one part of a split model. */
 export interface PartName {
   /** The same for all parts of one set, and for no other. */
@@ -12,7 +22,7 @@ export interface PartName {
 /** A name that claims more parts is no part of anything: no model has them, and each missing one would be listed. */
 const MAX_PARTS = 1_000
 
-/** Is this `name-00001-of-00004.gguf`? `name` is without folder. */
+/** Is this `name-00001-of-00004.gguf`? A folder before it counts as part of the name. */
 export function splitPartName(name: string): PartName | undefined {
   const match = /^(.+)-(\d{5})-of-(\d{5})(\.gguf)$/is.exec(name)
   if (match === null) return undefined
@@ -24,8 +34,35 @@ export function splitPartName(name: string): PartName | undefined {
   return { key: nameOf(1), part, parts, nameOf }
 }
 
-/** `general.file_type` and what people put in names instead, as a word of a file name. */
-const QUANT_WORD = /^(?:i?q\d+(?:_\w+)?|b?f16|f32|fp16|fp32|fp8|mxfp4(?:_moe)?|nvfp4|tq\d_0|ud|i1|imat)$/
+/** `general.file_type` and what people put in names instead, without what stands before and behind. */
+const QUANT = String.raw`(?:i?q\d+(?:_[a-z0-9]+)*|tq\d_\d|(?:mx|nv)fp4(?:_moe)?|b?f16|f32|fp16|fp32|fp8)`
+/** Some names join it with underscores only: `model_q8_0`. A dynamic one has a mark before it. */
+const QUANT_IN_TEXT = new RegExp(`(?<=^|[-._ ])((?:ud-)?${QUANT})(?=[-. ]|$)`, 'gi')
+/** What else tells how a file was made, as a word of its name. */
+const MAKING_WORDS: ReadonlySet<string> = new Set(['ud', 'i1', 'imat'])
+/** Another name for the same. */
+const SAME_QUANT: ReadonlyMap<string, string> = new Map([
+  ['FP16', 'F16'],
+  ['FP32', 'F32'],
+])
+
+/** Which quantisation does a file's name tell (upper case, for example `Q4_K_M`)? The last word counts. Null = none. */
+export function quantOf(path: string): string | null {
+  // The folder speaks when the file does not: `Q4_K_M/model-00001-of-00003.gguf`.
+  for (const text of [baseName(path), ...folderOf(path).split('/').toReversed()]) {
+    const last = [...text.matchAll(QUANT_IN_TEXT)].at(-1)?.[1]?.toUpperCase()
+    if (last !== undefined) return SAME_QUANT.get(last) ?? last
+  }
+  return null
+}
+
+/** Does a path tell this quantisation, as a word of its own? `Q4_K` is not in `Q4_K_M`; `UD-Q4_K_XL` is also a `Q4_K_XL`. */
+export function hasQuant(path: string, quant: string): boolean {
+  const word = quant.replaceAll(/[^A-Za-z0-9]/g, (sign) => `\\${sign}`)
+  const pattern = new RegExp(`(?:^|[-._/])${word}(?=[-./]|$)`, 'i')
+  return pattern.test(baseName(path)) || pattern.test(`${folderOf(path)}/`) || quantOf(path) === quant.toUpperCase()
+}
+
 /** Words that say what a projector is, not whose. */
 const PROJECTOR_WORDS: ReadonlySet<string> = new Set(['mmproj', 'projector'])
 /** Words that say nothing about which model it is. */
@@ -38,9 +75,11 @@ function wordsOf(name: string): string[] {
       ?.nameOf(1)
       .replace(/-00001-of-\d{5}\.gguf$/i, '') ?? name
   ).replace(/\.gguf$/i, '')
-  const words = stem.toLowerCase().split(/[-. ]+/)
-  // Some names join the quantisation with underscores only: `model_q8_0`.
-  return words.flatMap((word) => (QUANT_WORD.test(word) ? [] : word.split('_'))).filter((word) => word !== '')
+  const words = stem
+    .replaceAll(QUANT_IN_TEXT, '')
+    .toLowerCase()
+    .split(/[-. _]+/)
+  return words.filter((word) => word !== '' && !MAKING_WORDS.has(word))
 }
 
 /** The model's name without quantisation, as words; empty = the name tells nothing (`ggml-model-f16.gguf`). */
@@ -102,3 +141,12 @@ const COMMON_WORDS: ReadonlySet<string> = new Set([
   'preview',
 ])
 const isTelling = (word: string) => !COMMON_WORDS.has(word)
+
+/** Those of `names` that look most like `wanted`, best first: those that share the most words. At most `limit`. */
+export function selectNearNames(wanted: string, names: readonly string[], limit: number): readonly string[] {
+  const lettersOf = (name: string) => name.toLowerCase().split(/[^a-z0-9]+/)
+  const wantedWords = lettersOf(wanted)
+  const score = (name: string): number =>
+    [...new Set(lettersOf(name))].filter((word) => wantedWords.includes(word)).length
+  return names.toSorted((a, b) => score(b) - score(a) || (a < b ? -1 : 1)).slice(0, limit)
+}

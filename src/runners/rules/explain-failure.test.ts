@@ -140,7 +140,61 @@ describe('explainFailure', () => {
     expect(explainFailure(lines, LLAMA_CPP_SIGNATURES)).toMatchObject({ cause: 'out_of_memory', line: lines[1] })
   })
 
-  it('falls back to the last line that looks like an error', () => {
+  it.each([
+    [
+      'a cache type that does not fit the model (llama-server b11669)',
+      'K cache type q8_0 with block size 32 does not divide n_embd_head_k=40',
+      [
+        "0.00.013.091 I srv    load_model: loading model 'models/hello.gguf'",
+        '0.00.015.392 E llama_init_from_model: K cache type q8_0 with block size 32 does not divide n_embd_head_k=40',
+        '0.00.015.529 E common_fit_params: encountered an error while trying to fit params to free device memory: failed to create llama_context from model',
+        '0.00.016.657 E llama_init_from_model: K cache type q8_0 with block size 32 does not divide n_embd_head_k=40',
+        "0.00.016.683 E cmn  common_init_: failed to create context with model 'models/hello.gguf'",
+        "0.00.016.713 E srv    load_model: failed to create_context with model 'models/hello.gguf'",
+        '0.00.016.728 I srv    operator(): operator(): cleaning up before exit...',
+        '0.00.017.156 E srv  llama_server: exiting due to model loading error',
+      ],
+    ],
+    [
+      'a cache type that needs another flag (llama-server b11669)',
+      'quantized V cache requires flash_attn to be enabled',
+      [
+        '0.00.009.108 W srv  llama_server: security: no API key is set and CORS allows all origins',
+        '0.00.011.924 E llama_init_from_model: quantized V cache requires flash_attn to be enabled',
+        "0.00.013.245 E cmn  common_init_: failed to create context with model 'models/hello.gguf'",
+        '0.00.013.662 E srv  llama_server: exiting due to model loading error',
+      ],
+    ],
+    [
+      'an end in the middle of work',
+      'GGML_ASSERT(n > 0) failed',
+      [
+        '0.10.000.000 E srv    send_error: task id = 3, error: too long',
+        'a.cpp:1: GGML_ASSERT(n > 0) failed',
+        'Aborted',
+      ],
+    ],
+    [
+      'an end after complaints that it survived',
+      'GGML_ASSERT(n > 0) failed',
+      ['0.10.000.000 E srv    update: failed to truncate', 'a.cpp:1: GGML_ASSERT(n > 0) failed', 'Aborted'],
+    ],
+    [
+      'a warning that is none, then a reason',
+      'no such thing',
+      ['0.00.000.001 W x: failed to lock memory', 'error: no such thing', 'error: exiting due to it'],
+    ],
+    [
+      'nothing but empty words',
+      'exiting due to model loading error',
+      ['llama_model_load: failed to load model', 'srv  llama_server: exiting due to model loading error'],
+    ],
+  ])('without a signature, tells the line that says why: %s', (_what, decisive, lines) => {
+    const found = explainFailure(lines, LLAMA_CPP_SIGNATURES)
+    expect(found).toMatchObject({ cause: undefined, line: expect.stringContaining(decisive) })
+  })
+
+  it('takes the end itself for the reason', () => {
     const lines = ['starting', 'error: the first', 'Fatal: the second', 'cleaning up', '']
     expect(explainFailure(lines, LLAMA_CPP_SIGNATURES)).toEqual({
       line: 'Fatal: the second',

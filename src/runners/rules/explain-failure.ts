@@ -26,6 +26,16 @@ const ANSI = /\u001b\[[0-9;?]*[ -/]*[@-~]/g
 const LOOKS_LIKE_ERROR =
   /\b(error|fatal|fail(ed|ure)?|cannot|can't|could ?n[o']t|unable|abort(ed)?|exception|terminate|killed|denied|invalid)\b/i
 
+/** How llama.cpp begins a line: the time, and a letter for how grave it is. */
+const LEVEL = /^\d+(?:\.\d+){3} ([A-Z]) /
+
+/** What engines say on their way out, after the line that says why; and what they say of one request. */
+const SAYS_NOTHING =
+  /failed to load model|error loading model\W*$|exiting due to|trying to fit params|failed to create[ _](?:\w+_)?context|unable to load model|cleaning up|\bsend_error\b/i
+
+/** The end itself: whatever an engine complained about before, it went on. */
+const IS_THE_END = /(?<!non-)\bfatal\b|GGML_ASSERT|terminate called|segmentation fault/i
+
 function clean(line: string): string {
   const text = line.replace(ANSI, '').trim()
   return text.length <= MAX_LINE_CHARACTERS ? text : `${text.slice(0, MAX_LINE_CHARACTERS - 1)}…`
@@ -33,8 +43,8 @@ function clean(line: string): string {
 
 /**
  * Why did an engine end? `lines`: the tail of its log, oldest first. The signatures are ordered, most telling first: the first one that
- * matches any line wins, with the first line it matches (engines repeat themselves on the way out). Without a match: the last line
- * that looks like an error. undefined = nothing was said. Source: SPEC 5, 10; CASES 31.
+ * matches any line wins, with the first line it matches (engines repeat themselves on the way out). Without a match: the line
+ * that ends it all, else the first that tells an error (what follows repeats it in emptier words), else the last that looks like one. undefined = nothing was said. Source: SPEC 5, 10; CASES 31.
  */
 export function explainFailure(
   lines: readonly string[],
@@ -45,6 +55,15 @@ export function explainFailure(
     const line = cleaned.find((candidate) => signature.pattern.test(candidate))
     if (line !== undefined) return { line, cause: signature.cause, remedy: signature.remedy }
   }
-  const line = cleaned.findLast((candidate) => LOOKS_LIKE_ERROR.test(candidate))
+  const line =
+    cleaned.find((candidate) => IS_THE_END.test(candidate)) ??
+    cleaned.find(tellsError) ??
+    cleaned.findLast((candidate) => LOOKS_LIKE_ERROR.test(candidate))
   return line === undefined ? undefined : { line, cause: undefined, remedy: undefined }
+}
+
+function tellsError(line: string): boolean {
+  if (SAYS_NOTHING.test(line)) return false
+  const level = LEVEL.exec(line)?.[1]
+  return level === undefined ? LOOKS_LIKE_ERROR.test(line) : level === 'E'
 }

@@ -51,8 +51,8 @@ export async function startPullHarness(
   const disk = { freeBytes: Number.MAX_SAFE_INTEGER }
   const create = (): Pulls =>
     createPulls({
-      storeFolder: store,
-      hub: { endpoint: hub.endpoint, token: () => Promise.resolve(deps.token) },
+      storeFolder: () => store,
+      hub: () => ({ endpoint: hub.endpoint, token: () => Promise.resolve(deps.token) }),
       clock,
       log: silentLog,
       publish: (event) => events.push(event),

@@ -3,12 +3,11 @@ import {
   baseName,
   folderOf,
   hasQuant,
-  isProjector,
-  partPath,
+  isProjectorName,
   quantOf,
   selectNearNames,
-  splitPartOf,
-} from './file-names.ts'
+  splitPartName,
+} from '../../rules/file-names.ts'
 import type { HubFile } from './hub-file.ts'
 
 /** What most people want: a third of the size at a loss that is hard to notice. */
@@ -144,6 +143,10 @@ function sharedPrefix(a: string, b: string): number {
   return length
 }
 
+function isProjector(path: string): boolean {
+  return isProjectorName(baseName(path))
+}
+
 /** Importance matrices are GGUF files too. */
 function isMatrix(path: string): boolean {
   return /(?:^|[-._])imatrix(?:[-._]|$)/i.test(baseName(path))
@@ -152,7 +155,7 @@ function isMatrix(path: string): boolean {
 function candidatesOf(files: readonly HubFile[]): readonly Candidate[] {
   const groups = new Map<string, HubFile[]>()
   for (const file of files.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
-    const key = splitPartOf(file.path)?.key ?? file.path
+    const key = splitPartName(file.path)?.key ?? file.path
     groups.set(key, [...(groups.get(key) ?? []), file])
   }
   return [...groups.values()].flatMap(([first, ...rest]) =>
@@ -161,11 +164,11 @@ function candidatesOf(files: readonly HubFile[]): readonly Candidate[] {
 }
 
 function missingParts({ first, files }: Candidate): readonly string[] {
-  const split = splitPartOf(first.path)
-  if (split === null) return []
-  const there = files.map(({ path }) => splitPartOf(path)?.part)
+  const split = splitPartName(first.path)
+  if (split === undefined) return []
+  const there = files.map(({ path }) => splitPartName(path)?.part)
   const all = Array.from({ length: split.parts }, (_, index) => index + 1)
-  return all.filter((part) => !there.includes(part)).map((part) => partPath(first.path, part))
+  return all.filter((part) => !there.includes(part)).map((part) => split.nameOf(part))
 }
 
 function candidateNames(candidates: readonly Candidate[], wanted: string): readonly string[] {

@@ -1,0 +1,33 @@
+import type { SlotRow } from '../contract/slot-row.ts'
+import type { Output } from './output.ts'
+
+type Binding = Pick<SlotRow, 'model_id' | 'file_model_id' | 'restart_needed' | 'config_problem'>
+
+/** A model that is not the file's, and what the file binds. Undefined = it is the file's, or the file was edited and says so itself. */
+export function swappedModelText(row: Binding): string | undefined {
+  const { model_id: modelId, file_model_id: fileModelId } = row
+  // A file that was edited meanwhile: then `restart_needed` says so.
+  if (modelId === null || modelId === fileModelId || row.restart_needed.includes('model')) return undefined
+  const file = fileModelId === null ? 'its file binds none' : `its file binds ${fileModelId}`
+  // Whose files are wrong cannot be compared: it may have been edited as well.
+  return row.config_problem === null ? `${modelId}, swapped in; ${file}` : `${modelId} runs; ${file}`
+}
+
+/** After an edit: what a restart runs in place of a model that was swapped in. Undefined = there is none. */
+export function restartOfSwapText(row: Binding & Pick<SlotRow, 'name' | 'state'>): string | undefined {
+  if (row.state === 'offline' || row.config_problem !== null || swappedModelText(row) === undefined) return undefined
+  const next = row.file_model_id ?? row.model_id
+  const again = row.file_model_id === null ? ' again (its file binds none)' : ', which its file binds'
+  return `${row.model_id} is swapped in; the next restart runs ${next}${again}`
+}
+
+/** Why a start of the slot would fail now, for people, although what was asked for is done. */
+export function noteProblem(output: Output, name: string, problem: string | null): void {
+  if (problem !== null) output.note(`slot ${name} cannot start like this: ${problem}`)
+}
+
+/** The gateway has no route yet for slots of this type, which can be made all the same. */
+export function noteUnservedType(output: Output, name: string, type: unknown): void {
+  if (typeof type !== 'string' || type === 'llm') return
+  output.note(`slot ${name}: the gateway does not serve type ${type} yet, only llm (chat and completions)`)
+}
