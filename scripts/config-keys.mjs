@@ -18,7 +18,7 @@ const profileKeys = {
 
 export const files = {
   'hal0.toml': {
-    module: 'config/daemon-settings',
+    module: 'config/settings/daemon-settings',
     schema: 'daemonSettingsSchema',
     keys: {
       'server.host': 'Address to listen on. Without users it must be a loopback address.',
@@ -83,7 +83,7 @@ export const files = {
     },
   },
   'slots/NAME.toml': {
-    module: 'config/rules/slot-schema',
+    module: 'config/slots/rules/slot-schema',
     schema: 'slotFileSchema',
     keys: {
       name: 'Must be the name of the file.',
@@ -126,7 +126,7 @@ export const files = {
     },
   },
   'profiles.toml': {
-    module: 'config/profiles-file',
+    module: 'config/profiles/profiles-file',
     schema: 'profilesFileSchema',
     keys: {
       ...Object.fromEntries(Object.entries(profileKeys).map(([key, meaning]) => [`profiles.*.${key}`, meaning])),
@@ -137,7 +137,7 @@ export const files = {
     },
   },
   'models.toml': {
-    module: 'config/models-file',
+    module: 'config/models/models-file',
     schema: 'modelsFileSchema',
     keys: {
       'models.*.path': 'The GGUF file, an absolute path. Of a split model the first part.',

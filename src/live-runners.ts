@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { LiveSettings } from './config/live-settings.ts'
+import type { LiveSettings } from './config/settings/live-settings.ts'
 import { createRunnerRegistry } from './runners/build-registry.ts'
 import type { RunnerRegistry } from './runners/registry.ts'
 

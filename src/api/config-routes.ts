@@ -1,5 +1,5 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { daemonSettingsPath } from '../config/daemon-settings.ts'
+import { daemonSettingsPath } from '../config/settings/daemon-settings.ts'
 import { configReportSchema } from '../contract/config-report.ts'
 import { runnerListSchema } from '../contract/runner.ts'
 import { settingsViewSchema } from '../contract/settings.ts'

@@ -2,16 +2,16 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type * as ModelsFile from '../config/models-file.ts'
-import { readModels } from '../config/models-file.ts'
-import { slotFilePath } from '../config/slot-file.ts'
+import type * as ModelsFile from '../config/models/models-file.ts'
+import { readModels } from '../config/models/models-file.ts'
+import { slotFilePath } from '../config/slots/slot-file.ts'
 import { BUNDLED_MODEL } from '../files/bundled-model.ts'
 import { type Home, homeAt } from '../files/home.ts'
 import { prepareAgentSlot } from './agent-slot.ts'
 
 /** What happens once the model is registered and before the slot file is looked at again. */
 let meanwhile: () => Promise<void> = async () => {}
-vi.mock('../config/models-file.ts', async (original) => {
+vi.mock('../config/models/models-file.ts', async (original) => {
   const real = await original<typeof ModelsFile>()
   const writeModelRows: typeof real.writeModelRows = async (...args) => {
     await real.writeModelRows(...args)

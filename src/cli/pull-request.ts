@@ -1,4 +1,4 @@
-import { chooseModelId } from '../config/taken-names.ts'
+import { chooseModelId } from '../config/models/taken-names.ts'
 import { MODEL_ID_PATTERN, MODEL_ID_RULE } from '../contract/names.ts'
 import type { PullRequest } from '../contract/pull.ts'
 import { UsageError } from './cli-error.ts'

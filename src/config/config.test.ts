@@ -7,12 +7,12 @@ import { stringify } from 'smol-toml'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Home, homeAt } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
-import { daemonSettingsPath, readDaemonSettings, redactSettings } from './daemon-settings.ts'
-import { findModelRow, modelsFilePath, moveModel, readModels, registerModel } from './models-file.ts'
-import { isAutoloaded, runnerKeyOf } from './rules/slot-defaults.ts'
-import { listSlotFiles, readSlotFile, removeSlotFile, slotFilePath, slotsFolder } from './slot-file.ts'
-import { guardSlotText, guardSlotWrite } from './slot-gate.ts'
-import { patchSlotFile, renameSlotFile, writeSlotFile } from './write-slot.ts'
+import { findModelRow, modelsFilePath, moveModel, readModels, registerModel } from './models/models-file.ts'
+import { daemonSettingsPath, readDaemonSettings, redactSettings } from './settings/daemon-settings.ts'
+import { isAutoloaded, runnerKeyOf } from './slots/rules/slot-defaults.ts'
+import { listSlotFiles, readSlotFile, removeSlotFile, slotFilePath, slotsFolder } from './slots/slot-file.ts'
+import { guardSlotText, guardSlotWrite } from './slots/slot-gate.ts'
+import { patchSlotFile, renameSlotFile, writeSlotFile } from './slots/write-slot.ts'
 
 let folder: string
 let home: Home

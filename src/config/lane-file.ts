@@ -5,7 +5,7 @@ import { NAME_PATTERN, NAME_RULE } from '../contract/names.ts'
 import { DEVICES } from '../contract/slot-row.ts'
 import { oneOf } from '../contract/tune.ts'
 import type { Home } from '../files/home.ts'
-import { listNamedFiles } from './slot-file.ts'
+import { listNamedFiles } from './slots/slot-file.ts'
 
 const whole = (low: number) =>
   z.number(`expected a whole number, ${low} or more`).int('expected a whole number').min(low, `expected ${low} or more`)

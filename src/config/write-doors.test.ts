@@ -14,30 +14,33 @@ const DOORS =
 
 /** Who may write what: the one list. A new writer is added here with its reason, or refused here. */
 const ALLOWED: Readonly<Record<string, { readonly names: readonly string[]; readonly writes: string }>> = {
-  'config/write-slot.ts': { names: ['removeSlotFile', 'writeFileWhole', 'writeToml'], writes: 'slots/' },
-  'config/slot-file.ts': { names: ['rm'], writes: 'slots/: removes one' },
+  'config/slots/write-slot.ts': { names: ['removeSlotFile', 'writeFileWhole', 'writeToml'], writes: 'slots/' },
+  'config/slots/slot-file.ts': { names: ['rm'], writes: 'slots/: removes one' },
   // These hand a GuardedSlot, or a patch, to write-slot.ts.
   'cli/agent-slot.ts': { names: ['patchSlotFile', 'writeSlotFile'], writes: 'slots/ through the gate' },
   'cli/commands/config-edit.ts': {
     names: ['cp', 'mkdtemp', 'rm', 'writeFile', 'writeFileWhole', 'writeSlotFile'],
     writes: 'slots/ through the gate; hal0.toml, profiles.toml, models.toml; drafts in the temp folder',
   },
-  'config/migrate-slots.ts': { names: ['backUp', 'writeSlotFile'], writes: 'slots/ through the gate; copies beside' },
-  'config/seed-slots.ts': { names: ['writeSlotFile'], writes: 'slots/ through the gate' },
+  'config/slots/migrate-slots.ts': {
+    names: ['backUp', 'writeSlotFile'],
+    writes: 'slots/ through the gate; copies beside',
+  },
+  'config/slots/seed-slots.ts': { names: ['writeSlotFile'], writes: 'slots/ through the gate' },
   'slots/create-slot-admin.ts': {
     names: ['removeSlotFile', 'rename', 'renameSlotFile', 'writeSlotFile'],
     writes: 'slots/ through the gate; the log of a slot that is renamed',
   },
-  'config/write-toml.ts': {
+  'config/toml/write-toml.ts': {
     names: ['copyFile', 'writeFileWhole'],
     writes: 'what its callers name: all are in this table',
   },
-  'config/write-profiles.ts': { names: ['writeToml'], writes: 'profiles.toml' },
-  'config/models-file.ts': { names: ['writeFileWhole', 'writeToml'], writes: 'models.toml' },
-  'config/seed-record.ts': { names: ['writeFileWhole'], writes: 'var-lib: which seeds were written and deleted' },
-  'config/delete-model-files.ts': { names: ['rmdir', 'unlink'], writes: 'the model store' },
-  'config/config-text.ts': { names: ['open'], writes: 'nothing: reads' },
-  'config/write-lock.ts': { names: ['open'], writes: 'var-lib/config.lock, always empty' },
+  'config/profiles/write-profiles.ts': { names: ['writeToml'], writes: 'profiles.toml' },
+  'config/models/models-file.ts': { names: ['writeFileWhole', 'writeToml'], writes: 'models.toml' },
+  'config/slots/seed-record.ts': { names: ['writeFileWhole'], writes: 'var-lib: which seeds were written and deleted' },
+  'config/models/delete-model-files.ts': { names: ['rmdir', 'unlink'], writes: 'the model store' },
+  'config/toml/config-text.ts': { names: ['open'], writes: 'nothing: reads' },
+  'config/home/write-lock.ts': { names: ['open'], writes: 'var-lib/config.lock, always empty' },
   'daemon.ts': { names: ['rm', 'writeFileWhole'], writes: 'daemon.json' },
   'slots/engine-key.ts': { names: ['writeFileWhole'], writes: 'var-lib: the engine key' },
   'slots/state-record.ts': { names: ['writeFileWhole'], writes: 'var-lib: state.json' },
@@ -111,13 +114,13 @@ describe('who writes files', () => {
       .map(([name]) => name)
       .filter((name) => /\b(slotFilePath|slotsFolder)\b|etc,\s*['"`]slots/.test(readFileSync(join(root, name), 'utf8')))
     // create-slot-admin renames a log, nothing below etc.
-    expect(both.toSorted()).toEqual(['config/write-slot.ts', 'slots/create-slot-admin.ts'])
+    expect(both.toSorted()).toEqual(['config/slots/write-slot.ts', 'slots/create-slot-admin.ts'])
     const admin = readFileSync(join(root, 'slots/create-slot-admin.ts'), 'utf8')
     expect([...admin.matchAll(/[^.\w]rename\((\w+)/g)].map(([, target]) => target)).toEqual(['slotLogPath'])
   })
 
   it('a slot reaches the disk only as a GuardedSlot', () => {
-    const text = readFileSync(join(root, 'config/write-slot.ts'), 'utf8')
+    const text = readFileSync(join(root, 'config/slots/write-slot.ts'), 'utf8')
     const writes = [...text.matchAll(/\b(?:writeFileWhole|writeToml)\(([^\n]*)\)/g)].map(([, args]) => args)
     expect(writes).toHaveLength(4)
     for (const args of writes) expect(args).toMatch(/slot\.text|slot\.payload|guarded\.payload/)

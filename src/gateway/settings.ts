@@ -1,4 +1,4 @@
-import type { DaemonSettings } from '../config/daemon-settings.ts'
+import type { DaemonSettings } from '../config/settings/daemon-settings.ts'
 
 /** What an operator may change about the gateway. Source: SPEC 11. */
 export interface GatewaySettings {

@@ -1,5 +1,5 @@
-import { retiredKeysOf } from '../config/rules/retired-keys.ts'
-import { readSlotFile, slotFilePath } from '../config/slot-file.ts'
+import { retiredKeysOf } from '../config/slots/rules/retired-keys.ts'
+import { readSlotFile, slotFilePath } from '../config/slots/slot-file.ts'
 import type { Home } from '../files/home.ts'
 import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import { isoTime } from '../kernel/units.ts'

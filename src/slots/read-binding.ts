@@ -1,7 +1,7 @@
-import { findModelRow } from '../config/models-file.ts'
-import { defaultProfileOf, readProfile } from '../config/profiles-file.ts'
-import { fitsSlot } from '../config/rules/fits-slot.ts'
-import { readSlotFile, type SlotConfig, slotFilePath } from '../config/slot-file.ts'
+import { findModelRow } from '../config/models/models-file.ts'
+import { defaultProfileOf, readProfile } from '../config/profiles/profiles-file.ts'
+import { fitsSlot } from '../config/profiles/rules/fits-slot.ts'
+import { readSlotFile, type SlotConfig, slotFilePath } from '../config/slots/slot-file.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 

@@ -1,4 +1,4 @@
-import type { DaemonSettings } from '../config/daemon-settings.ts'
+import type { DaemonSettings } from '../config/settings/daemon-settings.ts'
 import { KIB, MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
 
 /** Numbers of the slot lifecycle that a home can change (`[slots]` in hal0.toml). Source: SPEC 5, 11. */

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { listSlotFiles, slotsFolder } from '../config/slot-file.ts'
+import { listSlotFiles, slotsFolder } from '../config/slots/slot-file.ts'
 import { NAME_RULE } from '../contract/names.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import { slotStatePath } from '../files/home.ts'

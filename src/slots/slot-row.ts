@@ -1,5 +1,5 @@
-import { isPinned } from '../config/rules/is-pinned.ts'
-import { isAutoloaded, runnerKeyOf } from '../config/rules/slot-defaults.ts'
+import { isPinned } from '../config/slots/rules/is-pinned.ts'
+import { isAutoloaded, runnerKeyOf } from '../config/slots/rules/slot-defaults.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { SlotStateRecord } from '../contract/slot-state.ts'
 import { isoTime } from '../kernel/units.ts'

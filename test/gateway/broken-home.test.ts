@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { validateHome } from '../../src/config/validate-home.ts'
+import { validateHome } from '../../src/config/home/validate-home.ts'
 import { eventually, startTestDaemon } from '../support/daemon-harness.ts'
 import { runCli } from '../support/run-cli.ts'
 

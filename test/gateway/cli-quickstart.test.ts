@@ -256,7 +256,7 @@ describe('doctor', () => {
     const later = await runCli(['doctor'], { userFolder: folder })
     expect(later.code).toBe(1)
     expect(later.stdout).toMatch(/^FAIL\tsettings\t.*server\.prot/m)
-    expect(later.stdout).toMatch(/^warn\tslots\tb: no model "helo"/m)
+    expect(later.stdout).toMatch(/^warn\tslots\t.*\/slots\/b\.toml: model\.default: there is no model .*helo/m)
   })
 })
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOpenGuard } from '../../src/access/guard.ts'
-import { daemonSettingsSchema } from '../../src/config/daemon-settings.ts'
+import { daemonSettingsSchema } from '../../src/config/settings/daemon-settings.ts'
 import { createFrontDoor, listen } from '../../src/front-door.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import { gatewaySettingsOf } from '../../src/gateway/settings.ts'

@@ -1,4 +1,4 @@
-import { slotFileSchema } from '../../src/config/rules/slot-schema.ts'
+import { slotFileSchema } from '../../src/config/slots/rules/slot-schema.ts'
 import type { NewEvent } from '../../src/contract/events.ts'
 import type { LaunchPlan } from '../../src/contract/launch-plan.ts'
 import type { SlotRow } from '../../src/contract/slot-row.ts'

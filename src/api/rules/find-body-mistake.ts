@@ -28,6 +28,12 @@ export interface BrokenText {
   readonly message: string
 }
 
+interface Place {
+  readonly path: string
+  readonly key: string
+  readonly value: unknown
+}
+
 /** Half of a surrogate pair: JSON can say it, UTF-8 cannot. */
 const LONE_SURROGATE = /\p{Surrogate}/u
 
@@ -41,16 +47,16 @@ export function findBrokenText(body: unknown): readonly BrokenText[] {
     if (!LONE_SURROGATE.test(text)) return
     found.push({ param, message: `${what} holds half of a character (a lone surrogate), which is no text` })
   }
-  let level: readonly { readonly path: string; readonly value: unknown }[] = [{ path: '', value: body }]
+  let level: readonly Place[] = [{ path: '', key: '', value: body }]
   while (level.length > 0) {
-    const below: { readonly path: string; readonly value: unknown }[] = []
-    for (const { path, value } of level) {
+    const below: Place[] = []
+    for (const { path, key: name, value } of level) {
+      look(path, name, 'the key')
       if (typeof value === 'string') look(path, value, 'the value')
       if (typeof value !== 'object' || value === null) continue
       for (const [key, inner] of Object.entries(value)) {
         const at = path === '' ? wellFormed(key) : `${path}.${wellFormed(key)}`
-        look(at, key, 'the key')
-        below.push({ path: at, value: inner })
+        below.push({ path: at, key, value: inner })
       }
     }
     level = below

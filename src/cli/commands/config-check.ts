@@ -1,5 +1,5 @@
-import { migrateSlots } from '../../config/migrate-slots.ts'
-import { validateHome } from '../../config/validate-home.ts'
+import { validateHome } from '../../config/home/validate-home.ts'
+import { migrateSlots } from '../../config/slots/migrate-slots.ts'
 import type { ConfigMistakeRow } from '../../contract/config-report.ts'
 import { chooseHome } from '../choose-home.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'

@@ -1,6 +1,6 @@
 import { stringify } from 'smol-toml'
 import { UnreachableError } from '../../client/client-errors.ts'
-import { daemonSettingsPath, readDaemonSettings, redactSettings } from '../../config/daemon-settings.ts'
+import { daemonSettingsPath, readDaemonSettings, redactSettings } from '../../config/settings/daemon-settings.ts'
 import type { SettingsView } from '../../contract/settings.ts'
 import { chooseHome } from '../choose-home.ts'
 import { connect } from '../connect.ts'

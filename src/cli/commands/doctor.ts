@@ -1,4 +1,4 @@
-import { readDaemonSettings } from '../../config/daemon-settings.ts'
+import { readDaemonSettings } from '../../config/settings/daemon-settings.ts'
 import type { Home } from '../../files/home.ts'
 import { diagnose } from '../../hardware/doctor.ts'
 import type { Finding } from '../../hardware/finding.ts'

@@ -1,4 +1,4 @@
-import type { SlotOutline } from './slot-outline.ts'
+import type { SlotOutline } from '../slots/rules/slot-outline.ts'
 
 /** A lane as far as its GPUs go. */
 export interface LaneGpus {

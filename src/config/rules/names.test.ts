@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { findSlotClashes } from '../slots/rules/slot-clashes.ts'
+import { outlineOf, placeOf } from '../slots/rules/slot-outline.ts'
 import { findGpuClashes } from './lane-clashes.ts'
 import { findNameClashes, SEED_SLOT_NAMES } from './names.ts'
-import { findSlotClashes } from './slot-clashes.ts'
-import { outlineOf, placeOf } from './slot-outline.ts'
 
 const slot = (name: string, ...aliases: string[]) => ({ name, aliases, file: `slots/${name}.toml` })
 const none = { slots: [], lanes: [], models: [] }

@@ -1,0 +1,70 @@
+import type { NewEvent } from '../../contract/events.ts'
+import type { Home } from '../../files/home.ts'
+import { messageOf, toHal0Error } from '../../kernel/errors.ts'
+import type { Log } from '../../kernel/log.ts'
+import { modelsFilePath, readModelRows } from '../models/models-file.ts'
+import { type DaemonSettings, daemonSettingsPath, readDaemonSettings } from './daemon-settings.ts'
+
+/** The parts of a home's settings that everybody asks for, as they were when they were last right. Source: SPEC 2 "last good version". */
+export interface LiveSettings {
+  settings(): DaemonSettings
+  /** Ids of models.toml. */
+  modelIds(): ReadonlySet<string>
+  /**
+   * Reads both files again, or those of them that are among `changed` (absolute paths): another one may be half written at this moment, which
+   * reads as if keys had been taken out. A wrong one keeps what was, and is told to log and bus. Never rejects.
+   */
+  reload(changed?: readonly string[]): Promise<void>
+}
+
+export interface LiveSettingsDeps {
+  readonly home: Home
+  readonly log: Log
+  readonly bus: { publish(event: NewEvent): void }
+}
+
+/** Errors: `config.invalid` when hal0.toml is wrong from the start: a daemon does not begin on half of what was meant. */
+export async function openLiveSettings(deps: LiveSettingsDeps): Promise<LiveSettings> {
+  let settings = await readDaemonSettings(deps.home)
+  let modelIds: ReadonlySet<string> = new Set()
+  /** What is wrong with each part, so that it is told once. */
+  const problems = new Map<string, string>()
+
+  async function refresh(part: string, read: () => Promise<void>): Promise<void> {
+    try {
+      await read()
+      if (problems.delete(part)) tell(deps, 'config.restored', 'info', `${part} is right again and counts from now on`)
+    } catch (cause) {
+      const problem = toHal0Error(cause).message || messageOf(cause)
+      if (problems.get(part) === problem) return
+      problems.set(part, problem)
+      tell(deps, 'config.invalid', 'error', `${part} is wrong, what it said before still counts: ${problem}`)
+    }
+  }
+  const readModels = () =>
+    refresh('models.toml', async () => {
+      modelIds = new Set((await readModelRows(deps.home)).keys())
+    })
+  await readModels()
+
+  return {
+    settings: () => settings,
+    modelIds: () => modelIds,
+    reload: async (changed) => {
+      const isMeant = (part: string, path: string) =>
+        changed === undefined || changed.includes(path) || problems.has(part)
+      if (isMeant('hal0.toml', daemonSettingsPath(deps.home))) {
+        await refresh('hal0.toml', async () => {
+          settings = await readDaemonSettings(deps.home)
+        })
+      }
+      if (isMeant('models.toml', modelsFilePath(deps.home))) await readModels()
+    },
+  }
+}
+
+function tell({ log, bus }: LiveSettingsDeps, type: string, severity: 'info' | 'error', message: string): void {
+  if (severity === 'error') log.error({}, message)
+  else log.info({}, message)
+  bus.publish({ type, severity, source: 'config', message, data: {} })
+}
