@@ -26,6 +26,7 @@ import { listRunners } from './runners/list-runners.ts'
 import type { RunnerRegistry } from './runners/registry.ts'
 import { createSlotAdmin } from './slots/create-slot-admin.ts'
 import type { PortPool } from './slots/port-pool.ts'
+import { remadeSoonError } from './slots/slot-failures.ts'
 import type { SlotManager } from './slots/slot-manager.ts'
 import { ownVersion } from './version.ts'
 
@@ -132,6 +133,11 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
   const profilesWritten = written(profilesFilePath(home))
   const modelsWritten = written(modelsFilePath(home))
   let making: Promise<unknown> | undefined
+  const makeOnDemand = async (name: string): Promise<void> => {
+    // A file made by hand a moment ago is that slot.
+    await slots.syncFiles()
+    if (slots.row(name) === undefined) await admin.create({ name, autoload: false, pinned: false })
+  }
 
   return {
     ports: {
@@ -158,8 +164,10 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
     onDemand: {
       ensure: async () => {
         const name = live.settings().dispatcher.on_demand_slot
-        if (name === '' || slots.row(name) !== undefined) return
-        making ??= admin.create({ name, autoload: false, pinned: false }).finally(() => {
+        if (name === '') return
+        if (slots.leavingFor(name) !== undefined) throw remadeSoonError(name)
+        if (slots.row(name) !== undefined) return
+        making ??= makeOnDemand(name).finally(() => {
           making = undefined
         })
         await making

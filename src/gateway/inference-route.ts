@@ -1,4 +1,5 @@
 import { Hal0Error } from '../kernel/errors.ts'
+import { remadeSoonError } from '../slots/slot-failures.ts'
 import type { Lease, Slots } from '../slots/slots.ts'
 import { sendError } from './answer.ts'
 import type { Exchange } from './exchange.ts'
@@ -187,7 +188,9 @@ async function acquire(
   } catch (thrown) {
     if (signal.aborted) throw signal.reason
     if (!(thrown instanceof Hal0Error)) throw thrown
-    const { error, status } = publicSlotError(thrown, slot)
+    // What goes with the on-demand slot comes back with it; the model that was asked for is still there.
+    const isRemade = onDemandModel !== undefined && thrown.code === 'slot.not_found'
+    const { error, status } = publicSlotError(isRemade ? remadeSoonError(slot) : thrown, slot)
     sendError(exchange, error, { status })
     return undefined
   }

@@ -222,6 +222,7 @@ export class SlotActor {
     // The last wish counts: a load that runs or was to follow is not wanted any more, also not by those who wait for it.
     this.#wishes.unloads++
     this.#wishes.next = undefined
+    this.#life.overtake()
     this.#files.dropOverride()
     if (phase.kind === 'down') {
       this.#files.down()
@@ -244,6 +245,7 @@ export class SlotActor {
     this.#wishes.closing = { why: this.#wishes.closing?.why ?? why, keepEngine: keepEngine && !isEnding }
     this.#wishes.next = undefined
     this.#wishes.close.join(answer)
+    this.#life.overtake()
     const reason = closingError(this.#name, this.#wishes.closing.why)
     this.#book.rejectAll(reason)
     this.#wishes.load.reject(reason)

@@ -79,6 +79,7 @@ export class EngineLife {
 
   /** Only while down. */
   begin(nth: Try): void {
+    this.#portRetries.begun()
     const attemptId = randomUUID()
     this.#board.apply('start_begun', { message: '', extra: { attempt_id: attemptId } })
     const { override } = this.#files
@@ -186,7 +187,6 @@ export class EngineLife {
   }
 
   #becameReady(): void {
-    this.#portRetries.reset()
     const { failure: _cured, idle_reason: _over, ...extra } = this.#board.record.extra
     this.#board.apply('became_ready', { message: '', extra })
     this.#deps.log.info({ slot: this.#name, phases: this.#times.last }, 'ready')
@@ -250,7 +250,7 @@ export class EngineLife {
   /** Requests that only waited for a place go on with the next load; those that waited for this load get their answer here. */
   #explained({ failure, wasUp, modelId }: EngineMessageOf<'explained'>): void {
     const isOvertaken = this.#phase.kind === 'stopping' && this.#phase.isOvertaken
-    if (!wasUp && !isOvertaken && failure.cause === 'port_in_use' && this.#tryAnotherPort()) return
+    if (!wasUp && failure.cause === 'port_in_use' && (isOvertaken || this.#tryAnotherPort())) return
     this.#board.refresh({ message: failure.message, extra: { ...this.#board.record.extra, failure } })
     announceFailure(this.#deps, this.#name, wasUp ? 'slot.crashed' : 'slot.load_failed', failure)
     if (!wasUp && !isOvertaken) this.#listener.onLoadFailed(loadFailedError(this.#name, failure), modelId)

@@ -2,7 +2,7 @@ import { argvOf } from '../contract/launch-plan.ts'
 import type { ResolvedLaunch } from '../contract/resolved.ts'
 import { explainFlags } from '../launch/rules/explain-flags.ts'
 import type { PortPool } from './port-pool.ts'
-import { readBinding } from './read-binding.ts'
+import { readBinding, type SlotBinding } from './read-binding.ts'
 import { type LaunchSources, resolveLaunch } from './resolve-launch.ts'
 import { requireRow, type SlotManager } from './slot-manager.ts'
 
@@ -50,8 +50,14 @@ export async function resolveView(
       source: thinking.source,
       pinned_by: thinking.pinnedBy ?? null,
     },
-    notes: [...launch.notes],
+    notes: [...swapNotes(name, bound), ...launch.notes],
     config_drift: [...row.config_drift],
     restart_needed: [...row.restart_needed],
   }
+}
+
+function swapNotes(slot: string, { config, modelId }: SlotBinding): readonly string[] {
+  const own = config.model.default
+  if (own === '' || own === modelId) return []
+  return [`${modelId} was swapped in: \`hal0 slot restart ${slot}\` runs ${own}, which its file binds`]
 }

@@ -147,6 +147,11 @@ export function closingError(slot: string, why: ClosingReason): Hal0Error {
   }
 }
 
+/** For requests to the on-demand slot while it is being deleted: it is made anew for the next one. */
+export function remadeSoonError(slot: string): Hal0Error {
+  return unloadingError(slot, 'is being deleted; it is made anew when its requests have ended')
+}
+
 /** Something that only a slot at rest can have done to it. */
 export function noSuchTransitionError(slot: string, why: ClosingReason, state: SlotState): Hal0Error {
   const done = why === 'renamed' ? 'renamed' : 'closed'

@@ -197,6 +197,28 @@ describe('hal0.toml', () => {
 })
 
 describe('a registered model that no slot binds', () => {
+  it('is there again when its slot is deleted, and its callers are told to come back meanwhile', async () => {
+    const at = await startTestDaemon({ a: {} })
+    expect((await at.chat({ model: 'twin' })).status).toBe(200)
+    const stream = await at.chat({ model: 'twin', stream: true, max_tokens: 100_000, ignore_eos: true })
+    const reader = stream.body?.getReader()
+    await reader?.read()
+    const deleted = fetch(`${at.daemon.url}/api/slots/scratch?drain_s=60`, { method: 'DELETE' })
+    await eventually(async () => {
+      const answer = await at.chat({ model: 'twin' })
+      const isTold = answer.status === 503 && answer.headers.get('retry-after') !== null
+      await answer.text()
+      return isTold
+    })
+    await reader?.cancel()
+    expect((await deleted).status).toBe(204)
+    expect((await at.chat({ model: 'twin' })).status).toBe(200)
+    // A file made by hand is that slot.
+    expect((await fetch(`${at.daemon.url}/api/slots/scratch`, { method: 'DELETE' })).status).toBe(204)
+    await writeFile(fileOf(at, 'scratch'), 'name = "scratch"\nbinary = "cpu"\nautoload = false\n')
+    expect((await at.chat({ model: 'twin' })).status).toBe(200)
+  })
+
   it('is loaded into the on-demand slot, and models take turns there without a cut', async () => {
     const at = await startTestDaemon({ a: {} })
     const first = await at.chat({ model: 'twin' })

@@ -39,9 +39,8 @@ export async function chat(words: readonly string[], options: ChatOptions): Prom
   }
   piped ??= await readPiped()
   if (piped !== '') return answerOnce(client, slot, piped, output)
-  // One word, and nothing is piped in: it was the question, although a slot is called so.
-  if (!output.json) output.note(`asking slot ${DEFAULT_SLOT}`)
-  await answerOnce(client, (await findSlot(client, DEFAULT_SLOT)).name, words.join(' '), output)
+  // Nobody else must answer in the place of a slot that was named.
+  throw new UsageError(`${slot} is a slot, and nothing is asked of it.`, `Ask it: hal0 chat ${slot} "TEXT".`)
 }
 
 /** Errors: `slot.not_found`, in the daemon's own words. */

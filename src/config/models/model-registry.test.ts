@@ -207,7 +207,7 @@ path = "${NOISE}"
     const error = await failure(models.remove('a', { deleteFiles: false }))
     expect([error.code, error.message]).toEqual(['model.in_use', expect.stringContaining('slot s, model b')])
     expect(error.details?.['remedy']).toBe(
-      'Bind another model first: `hal0 slot edit s --model ID`. Change the rows that name its file first: `hal0 model show b`.',
+      'Bind another model first: `hal0 slot edit s --model ID`. Change the rows of b first: `hal0 config edit models`.',
     )
     expect(await models.show('a')).toMatchObject({ bound_by: ['s'] })
   })

@@ -131,9 +131,7 @@ async function refuseInUse(
     ...(slots.length === 0
       ? []
       : [`Bind another model first: ${commands(slots.map((slot) => `hal0 slot edit ${slot} --model ID`))}.`]),
-    ...(models.length === 0
-      ? []
-      : [`Change the rows that name its file first: ${commands(models.map((model) => `hal0 model show ${model}`))}.`]),
+    ...(models.length === 0 ? [] : [`Change the rows of ${models.join(', ')} first: \`hal0 config edit models\`.`]),
   ].join(' ')
   throw Hal0Error.of('model.in_use', `model "${id}" is used by ${listNames(users)}`, {
     details: { model: id, slots, models, remedy },

@@ -106,7 +106,7 @@ function filesMissing(id: string, missing: readonly string[]): Hal0Error {
     details: {
       model: id,
       missing,
-      remedy: `Put it back, and the next load works without a restart of hal0; or change the row: \`hal0 model show ${id}\`.`,
+      remedy: `Put it back, and the next load works without a restart of hal0; or correct the row: \`hal0 config edit models\`.`,
     },
   })
 }

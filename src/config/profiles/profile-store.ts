@@ -15,7 +15,7 @@ import { readSlotUses, type SlotUse } from '../slots/slot-uses.ts'
 import { guardProfileWrite, refuseRetiredKeys } from './profile-gate.ts'
 import { makeEnvelope, openEnvelope, planImport } from './profile-transfer.ts'
 import type { Profiles } from './profiles.ts'
-import { type Profile, readProfiles } from './profiles-file.ts'
+import { type Profile, readProfile, readProfiles } from './profiles-file.ts'
 import { writeProfiles } from './write-profiles.ts'
 
 export interface ProfileStoreDeps {
@@ -30,8 +30,8 @@ export interface ProfileStoreDeps {
 export function createProfiles(deps: ProfileStoreDeps): Profiles {
   const { home } = deps
   const show = async (name: string): Promise<ProfileRow> => {
-    const [profiles, uses] = await Promise.all([readProfiles(home), readSlotUses(home)])
-    return rowOf(findProfile(profiles, name), uses)
+    const [profile, uses] = await Promise.all([readProfile(home, name), readSlotUses(home)])
+    return rowOf(profile ?? findProfile(await readProfiles(home), name), uses)
   }
 
   return {

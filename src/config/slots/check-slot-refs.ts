@@ -3,6 +3,7 @@ import { Hal0Error } from '../../kernel/errors.ts'
 import { listLaneFiles } from '../lane-file.ts'
 import { readModelRows } from '../models/models-file.ts'
 import { readProfiles } from '../profiles/profiles-file.ts'
+import { isSeedProfile } from '../profiles/seed-profiles.ts'
 import { findNameClashes } from '../rules/names.ts'
 import { findSlotClashes, gatewayPortText } from './rules/slot-clashes.ts'
 import { outlineOf, placeOf, type SlotOutline } from './rules/slot-outline.ts'
@@ -32,7 +33,10 @@ export async function checkSlotRefs(deps: SlotRefsDeps, slot: GuardedSlot, keys:
   const { names } = await listSlotFiles(home)
   const self = { ...outlineOf(name, slotFilePath(home, name), slot.payload), isNew: !names.includes(name) }
   const known = {
-    profiles: keys.has('profile') && self.profile !== undefined ? [...(await readProfiles(home)).keys()] : undefined,
+    profiles:
+      keys.has('profile') && self.profile !== undefined && !isSeedProfile(self.profile)
+        ? [...(await readProfiles(home)).keys()]
+        : undefined,
     models: keys.has('model') || keys.has('aliases') || keys.has('name') ? await readModelIds(home) : undefined,
     runners: keys.has('binary') && self.binary !== undefined ? knownRunners() : undefined,
   }
