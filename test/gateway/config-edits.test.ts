@@ -200,14 +200,14 @@ describe('a registered model that no slot binds', () => {
   it('is there again when its slot is deleted, and its callers are told to come back meanwhile', async () => {
     const at = await startTestDaemon({ a: {} })
     expect((await at.chat({ model: 'twin' })).status).toBe(200)
-    const stream = await at.chat({ model: 'twin', stream: true, max_tokens: 100_000, ignore_eos: true })
-    const reader = stream.body?.getReader()
+    const answer = await at.chat({ model: 'twin', stream: true, max_tokens: 100_000, ignore_eos: true })
+    const reader = answer.body?.getReader()
     await reader?.read()
     const deleted = fetch(`${at.daemon.url}/api/slots/scratch?drain_s=60`, { method: 'DELETE' })
     await eventually(async () => {
-      const answer = await at.chat({ model: 'twin' })
-      const isTold = answer.status === 503 && answer.headers.get('retry-after') !== null
-      await answer.text()
+      const refused = await at.chat({ model: 'twin' })
+      const isTold = refused.status === 503 && refused.headers.get('retry-after') !== null
+      await refused.text()
       return isTold
     })
     await reader?.cancel()
