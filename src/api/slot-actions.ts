@@ -5,11 +5,11 @@ import { slotSwapSchema } from '../contract/slot-config.ts'
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import { sleep } from '../kernel/clock.ts'
 import { HOUR_MS, SECOND_MS } from '../kernel/units.ts'
+import { requireRow } from '../slots/slot-manager.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
 import { numberParam, slotNameParams } from './query.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
-import { rowOf } from './slot-routes.ts'
 
 const MAX_WAIT_S = (24 * HOUR_MS) / SECOND_MS
 
@@ -74,7 +74,7 @@ export function addSlotActions(app: OpenAPIHono<ApiEnv>, context: ApiContext): v
     run: () => Promise<SlotRow>,
   ): Promise<Answer> {
     // Also for wait=0, where nobody would be told later.
-    rowOf(slots, name)
+    requireRow(slots, name)
     const begun = operations.begin(kind, name, run)
     if (waitS === 0) return { operation: begun.now() }
     const stopWaiting = new AbortController()

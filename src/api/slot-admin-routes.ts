@@ -9,12 +9,12 @@ import {
   slotRenameSchema,
 } from '../contract/slot-config.ts'
 import { slotRowSchema } from '../contract/slot-row.ts'
+import { requireRow } from '../slots/slot-manager.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
 import { flagParam, slotNameParams } from './query.ts'
 import { errorResponse, goneAnswer, jsonAnswer } from './responses.ts'
 import { drainMsOf, drainParam } from './slot-actions.ts'
-import { rowOf } from './slot-routes.ts'
 
 const create = createRoute({
   method: 'post',
@@ -141,6 +141,6 @@ export function addSlotAdminRoutes(app: OpenAPIHono<ApiEnv>, { slots, ports: { a
 
   /** The same words for a slot that nobody knows, whatever is asked of it. Errors: `slot.not_found`. */
   function nameOf({ name }: { readonly name: string }): string {
-    return rowOf(slots, name).name
+    return requireRow(slots, name).name
   }
 }

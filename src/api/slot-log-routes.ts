@@ -3,11 +3,11 @@ import { DEFAULT_LOG_LINES, type LogLine, MAX_LOG_LINES, slotLogsSchema } from '
 import type { Resync } from '../contract/resync.ts'
 import { KIB, MIB } from '../kernel/units.ts'
 import { readLogTail } from '../runtimes/process/log-file.ts'
+import { requireRow } from '../slots/slot-manager.ts'
 import { type ApiContext, type ApiEnv, isHead } from './api-context.ts'
 import { followLog } from './follow-log.ts'
 import { numberParam, slotNameParams } from './query.ts'
 import { errorResponse, eventStream } from './responses.ts'
-import { rowOf } from './slot-routes.ts'
 import { openSse, type SseChannel } from './sse-channel.ts'
 
 /** How much of the log's end is searched for the lines; engines' lines are rarely longer than 1 KiB. */
@@ -55,7 +55,7 @@ export function addSlotLogRoutes(app: OpenAPIHono<ApiEnv>, context: ApiContext):
 
   app.openapi(tailRoute, async (c) => {
     const { name } = c.req.valid('param')
-    rowOf(slots, name)
+    requireRow(slots, name)
     const count = c.req.valid('query').lines ?? DEFAULT_LOG_LINES
     const bytes = Math.min(MAX_TAIL_BYTES, Math.max(MIN_TAIL_BYTES, count * KIB))
     const lines = (await readLogTail(slots.logPath(name), bytes)).slice(-count)
@@ -65,7 +65,7 @@ export function addSlotLogRoutes(app: OpenAPIHono<ApiEnv>, context: ApiContext):
 
   app.openapi(streamRoute, (c) => {
     const { name } = c.req.valid('param')
-    rowOf(slots, name)
+    requireRow(slots, name)
     const channel = openSse({ clock, closing, headersOnly: isHead(c) })
     const backlogLines = c.req.valid('query').lines ?? DEFAULT_LOG_LINES
     if (!channel.ended.aborted) {

@@ -2,8 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { slotListSchema } from '../contract/lists.ts'
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import { type SlotStateRecord, slotStateRecordSchema } from '../contract/slot-state.ts'
-import { noSlotError } from '../slots/slot-failures.ts'
-import type { Slots } from '../slots/slots.ts'
+import { requireRow } from '../slots/slot-manager.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
 import { slotNameParams } from './query.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
@@ -37,20 +36,8 @@ const showState = createRoute({
 /** Reading slots wakes and counts nothing. Source: SPEC 16, CASES 11. */
 export function addSlotRoutes(app: OpenAPIHono<ApiEnv>, { slots }: ApiContext): void {
   app.openapi(list, (c) => c.json({ slots: [...slots.rows()] }, 200))
-  app.openapi(show, (c) => c.json(rowOf(slots, c.req.valid('param').name), 200))
-  app.openapi(showState, (c) => c.json(stateRecord(rowOf(slots, c.req.valid('param').name)), 200))
-}
-
-/** Errors: `slot.not_found`. */
-export function rowOf(slots: Slots, name: string): SlotRow {
-  const row = slots.row(name)
-  if (row === undefined) {
-    throw noSlotError(
-      name,
-      slots.rows().map((other) => other.name),
-    )
-  }
-  return row
+  app.openapi(show, (c) => c.json(requireRow(slots, c.req.valid('param').name), 200))
+  app.openapi(showState, (c) => c.json(stateRecord(requireRow(slots, c.req.valid('param').name)), 200))
 }
 
 /** The wire form of SlotStateRecord, without what only the daemon needs (process, attempt). Source: SPEC 4. */

@@ -1,8 +1,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import { requireRow } from '../slots/slot-manager.ts'
 import { type ApiContext, type ApiEnv, isHead } from './api-context.ts'
 import { slotNameParams } from './query.ts'
 import { errorResponse, eventStream } from './responses.ts'
-import { rowOf, stateRecord } from './slot-routes.ts'
+import { stateRecord } from './slot-routes.ts'
 import { openSse } from './sse-channel.ts'
 
 const route = createRoute({
@@ -22,7 +23,7 @@ const route = createRoute({
 export function addSlotStateStream(app: OpenAPIHono<ApiEnv>, { slots, bus, clock, closing }: ApiContext): void {
   app.openapi(route, (c) => {
     const { name } = c.req.valid('param')
-    rowOf(slots, name)
+    requireRow(slots, name)
     let lastSent = ''
 
     function look(): void {

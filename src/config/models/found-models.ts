@@ -1,9 +1,9 @@
 import { realpath } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { FoundModel, ModelFacts } from '../../contract/model.ts'
-import { suggestModelId } from '../../models/rules/suggest-id.ts'
 import { modelFilesOf } from './models-file.ts'
 import type { ModelOnDisk } from './rules/model-facts.ts'
+import { chooseModelId } from './taken-names.ts'
 
 /** Under which id is this file a model, or a part of one? By its own name or a link to it; undefined = under none. */
 export type RegisteredFiles = (path: string) => Promise<string | undefined>
@@ -27,7 +27,7 @@ export async function describeFound(
 ): Promise<FoundModel> {
   return {
     ...found,
-    suggested_id: suggestModelId(basename(found.path), taken),
+    suggested_id: chooseModelId(basename(found.path), taken),
     registered_as: (await registered(found.path)) ?? null,
   }
 }

@@ -143,7 +143,7 @@ function planOf(
     slot,
     command: engine.command,
     flags: flags.map(({ flag, values, layer }) => ({ flag, values, layer })),
-    env: { ...gpuEnvironment({ device, gpuIndex, runtime: 'process' }), ...env },
+    env: { ...gpuEnvironment({ device, gpuIndex }), ...env },
     port,
     ...(engine.keyEnv === undefined ? {} : { keyEnv: engine.keyEnv }),
     ...(engine.stopSignal === undefined ? {} : { stopSignal: engine.stopSignal }),

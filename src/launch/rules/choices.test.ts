@@ -147,6 +147,6 @@ describe('gpuEnvironment', () => {
     ['cpu', 1, {}],
     ['npu', 0, {}],
   ])('%s %s', (device, gpuIndex, expected) => {
-    expect(gpuEnvironment({ device, gpuIndex, runtime: 'process' })).toEqual(expected)
+    expect(gpuEnvironment({ device, gpuIndex })).toEqual(expected)
   })
 })

@@ -1,12 +1,10 @@
 import type { Device } from '../../contract/slot-row.ts'
 
-/** Which GPU a process may see. */
+/** Which GPU a process may see; containers get theirs by name and are not told here. */
 export interface GpuPin {
   readonly device: Device
   /** As the vendor's tools count; undefined = every GPU. */
   readonly gpuIndex: number | undefined
-  /** Containers get their GPU by name and are not told here. */
-  readonly runtime: 'process'
 }
 
 /** The variables that `gpuEnvironment` may set. */

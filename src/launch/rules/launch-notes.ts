@@ -83,7 +83,7 @@ function reasoningNotes({ engine, profile, tune }: LaunchRequest): readonly stri
 
 function gpuNotes({ device, gpuIndex, env }: LaunchRequest): readonly string[] {
   if (gpuIndex === undefined) return []
-  const derived = Object.entries(gpuEnvironment({ device, gpuIndex, runtime: 'process' }))
+  const derived = Object.entries(gpuEnvironment({ device, gpuIndex }))
   if (derived.length === 0) return [`gpu_index ${gpuIndex} has no meaning on device ${device}`]
   return derived.flatMap(([name, value]) => {
     const own = env[name]
