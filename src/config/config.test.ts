@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'smol-toml'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { failure } from '../../test/support/failure.ts'
 import { type Home, homeAt } from '../files/home.ts'
-import { Hal0Error } from '../kernel/errors.ts'
 import { findModelRow, modelsFilePath, moveModel, readModels, registerModel } from './models/models-file.ts'
 import { daemonSettingsPath, readDaemonSettings, redactSettings } from './settings/daemon-settings.ts'
 import { isAutoloaded, runnerKeyOf } from './slots/rules/slot-defaults.ts'
@@ -23,15 +23,6 @@ beforeEach(async () => {
   await mkdir(join(home.etc, 'slots'), { recursive: true })
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
-
-async function failure(action: Promise<unknown>): Promise<Hal0Error> {
-  const thrown: unknown = await action.then(
-    () => undefined,
-    (cause: unknown) => cause,
-  )
-  if (!(thrown instanceof Hal0Error)) throw new Error(`expected a Hal0Error, got ${String(thrown)}`)
-  return thrown
-}
 
 describe('hal0.toml', () => {
   it('is all defaults when absent', async () => {

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'smol-toml'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { failure } from '../../../test/support/failure.ts'
 import { buildGguf } from '../../../test/support/gguf-builder.ts'
 import { type Home, homeAt } from '../../files/home.ts'
-import { Hal0Error } from '../../kernel/errors.ts'
 import { readAllFacts } from '../../models/gguf-facts.ts'
 import { createModels } from './model-registry.ts'
 import type { Models } from './models.ts'
@@ -34,15 +34,6 @@ afterEach(() => rm(folder, { recursive: true }))
 const put = (text: string) => writeFile(modelsFilePath(home), text)
 const get = () => readFile(modelsFilePath(home), 'utf8')
 const slot = (name: string, text: string) => writeFile(join(home.etc, 'slots', `${name}.toml`), text)
-
-async function failure(work: Promise<unknown>): Promise<Hal0Error> {
-  const thrown = await work.then(
-    () => undefined,
-    (cause: unknown) => cause,
-  )
-  if (!(thrown instanceof Hal0Error)) throw new Error(`expected a Hal0Error, got ${String(thrown)}`)
-  return thrown
-}
 
 /** A model of its own in `folder`; `split`: this part (from 0) of how many. */
 async function model(path: string, split?: [number, number]): Promise<string> {

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { failure } from '../../../test/support/failure.ts'
 import { type ProfileCreate, profileCreateSchema } from '../../contract/profile.ts'
 import { SLOT_TYPES } from '../../contract/slot-row.ts'
 import { type Home, homeAt } from '../../files/home.ts'
-import { Hal0Error } from '../../kernel/errors.ts'
 import { type Log, silentLog } from '../../kernel/log.ts'
 import { screenFlags } from '../../launch/rules/screen-flags.ts'
 import { createProfiles } from './profile-store.ts'
@@ -31,15 +31,6 @@ afterEach(() => rm(folder, { recursive: true }))
 const put = (text: string) => writeFile(profilesFilePath(home), text)
 const get = () => readFile(profilesFilePath(home), 'utf8')
 const slot = (name: string, text: string) => writeFile(join(home.etc, 'slots', `${name}.toml`), text)
-
-async function failure(work: Promise<unknown>): Promise<Hal0Error> {
-  const thrown = await work.then(
-    () => undefined,
-    (cause: unknown) => cause,
-  )
-  if (!(thrown instanceof Hal0Error)) throw new Error(`expected a Hal0Error, got ${String(thrown)}`)
-  return thrown
-}
 
 describe('seed profiles', () => {
   it('are the thirteen of the contract, with its windows and modes', () => {
