@@ -27,6 +27,16 @@ export interface ContextChoice {
   readonly source: ContextSource
 }
 
+/** Source: SPEC 6 "View". */
+export const breakerViewSchema = z.object({
+  /** `backoff` and `parked`: nothing starts before `retry_after_s`; `half_open`: the next request starts the one trial, or it runs. */
+  state: z.enum(['backoff', 'parked', 'half_open']),
+  failures: z.number().int().positive(),
+  /** 0 when a request may start it now. */
+  retry_after_s: z.number().int().nonnegative(),
+})
+export type BreakerView = z.infer<typeof breakerViewSchema>
+
 /** One row of GET /api/slots. Source: SPEC 16; keys that no feature fills yet are not listed. */
 export const slotRowSchema = z.object({
   name: z.string(),
@@ -76,6 +86,12 @@ export const slotRowSchema = z.object({
   /** Why the slot is `idle`; null in every other state. `no_model` cannot serve. */
   idle_reason: idleReasonSchema.nullable(),
   failure: slotFailureSchema.nullable(),
+  /** Null = no failure counts. */
+  breaker: breakerViewSchema.nullable(),
+  /** What hal0 counts for the engine that runs: weights, KV cache and overhead; null = nothing runs, or it cannot be told. */
+  mem_bytes: z.number().int().nonnegative().nullable(),
+  /** Who decides what it runs besides people; null = nobody. `arbiter`: it was unloaded for images, and comes back. */
+  managed_by: z.enum(['lane', 'arbiter']).nullable(),
   /** Of the last completed load. */
   phases: loadPhasesSchema.nullable(),
 })

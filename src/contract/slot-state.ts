@@ -53,6 +53,24 @@ export const slotFailureSchema = z.object({
 })
 export type SlotFailure = z.infer<typeof slotFailureSchema>
 
+/** What the output-sanity gate found: `passed` it, or the engine has no route to ask. Source: SPEC 5. */
+export const sanityResultSchema = z.enum(['passed', 'unsupported', 'off'])
+export type SanityResult = z.infer<typeof sanityResultSchema>
+
+/**
+ * Failures of one launch that count. Kept per model: a slot that several models share must not let one of them stand for the others.
+ * Source: SPEC 6.
+ */
+export const breakerEntrySchema = z.object({
+  model_id: z.string(),
+  failures: z.number().int().positive(),
+  /** Epoch ms, wall clock: when the last of them happened. */
+  failed_at_ms: z.number(),
+  /** What was launched; another launch starts without failures. */
+  launch: z.string(),
+})
+export type BreakerEntry = z.infer<typeof breakerEntrySchema>
+
 /** The persisted record (`var-lib/hal0/slots/<name>/state.json`). Source: SPEC 2, 4. */
 export const slotStateRecordSchema = z.object({
   name: z.string(),
@@ -67,6 +85,9 @@ export const slotStateRecordSchema = z.object({
     idle_reason: idleReasonSchema.optional(),
     forced: z.boolean().optional(),
     failure: slotFailureSchema.optional(),
+    /** Of the engine that runs. */
+    sanity: sanityResultSchema.optional(),
+    breakers: z.array(breakerEntrySchema).optional(),
   }),
 })
 export type SlotStateRecord = z.infer<typeof slotStateRecordSchema>

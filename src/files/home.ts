@@ -54,6 +54,21 @@ export function engineKeyPath(home: Home, slot: string): string {
   return join(slotStatesFolder(home), slot, 'engine-key')
 }
 
+/** What the slot's engine was started with, 0600: for the daemon that finds it again. Source: SPEC 4 "Adoption". */
+export function launchRecordPath(home: Home, slot: string): string {
+  return join(slotStatesFolder(home), slot, 'launch.json')
+}
+
+/** Source: SPEC 2. */
+export function arbiterStatePath(home: Home): string {
+  return join(home.varLib, 'gpu_arbiter.json')
+}
+
+/** SQLite, WAL. Source: SPEC 2. */
+export function databasePath(home: Home): string {
+  return join(home.varLib, 'hal0.db')
+}
+
 export function slotLogPath(home: Home, slot: string): string {
   return join(home.varLog, 'slots', `${slot}.log`)
 }

@@ -1,6 +1,6 @@
 import { createEngineReader, type EngineReader } from './describe-engine.ts'
 import { findEngine } from './find-engine.ts'
-import { ENGINE_ROUTES, type Runner } from './runner.ts'
+import { LLM_ENGINE_ROUTES, type Runner } from './runner.ts'
 import { LLAMA_CPP_SIGNATURES } from './signatures.ts'
 
 /** Which build of llama-server a runner key stands for. */
@@ -45,7 +45,7 @@ export function createLlamaCppRunner(options: LlamaCppOptions): Runner {
         timeoutMs: DESCRIBE_TIMEOUT_MS,
       }),
     types: ['llm', 'embedding', 'reranking'],
-    routes: ENGINE_ROUTES,
+    routes: LLM_ENGINE_ROUTES,
     probe: { healthPath: '/health', modelsPath: '/v1/models', identityPath: '/props' },
     keyEnv: 'LLAMA_API_KEY',
     onClientAbort: options.onClientAbort ?? 'abort',

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import type { EngineReader } from './describe-engine.ts'
 import { findEngine } from './find-engine.ts'
 import { SGLANG_SIGNATURES, VLLM_SIGNATURES } from './python-signatures.ts'
-import { ENGINE_ROUTES, type Runner } from './runner.ts'
+import { LLM_ENGINE_ROUTES, type Runner } from './runner.ts'
 import type { RunnerSettings } from './runner-settings.ts'
 
 /** What vLLM and SGLang need to know of where they run. */
@@ -29,7 +29,7 @@ export function createVllmRunner({ settings, env, reader }: PythonEngineOptions)
     isSelfManaged: false,
     noEffect: new Set(),
     types: ['llm', 'embedding', 'reranking'],
-    routes: ENGINE_ROUTES,
+    routes: LLM_ENGINE_ROUTES,
     probe: { healthPath: '/health', modelsPath: '/v1/models', identityPath: '/v1/models' },
     keyEnv: 'VLLM_API_KEY',
     onClientAbort: settings.on_client_abort ?? 'abort',
@@ -72,7 +72,7 @@ export function createSglangRunner({ settings, env, reader }: PythonEngineOption
     isSelfManaged: false,
     noEffect: new Set(),
     types: ['llm', 'embedding', 'reranking'],
-    routes: ENGINE_ROUTES,
+    routes: LLM_ENGINE_ROUTES,
     probe: { healthPath: '/health', modelsPath: '/v1/models', identityPath: undefined },
     keyEnv: undefined,
     onClientAbort: settings.on_client_abort ?? 'abort',

@@ -11,14 +11,29 @@ export const ENGINE_ROUTES = [
   '/v1/responses',
   '/v1/rerank',
   '/v1/messages',
+  '/v1/audio/speech',
+  '/v1/audio/transcriptions',
+  '/v1/images/generations',
   '/tokenize',
 ] as const
 export type EngineRoute = (typeof ENGINE_ROUTES)[number]
 
+/** What llama-server, vLLM and SGLang have. */
+export const LLM_ENGINE_ROUTES = [
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/embeddings',
+  '/v1/responses',
+  '/v1/rerank',
+  '/v1/messages',
+  '/tokenize',
+] as const satisfies readonly EngineRoute[]
+
 /** How to tell whether the engine is up, and whether it is ours. All paths are GET. Source: SPEC 5. */
 export interface ProbeSpec {
   readonly healthPath: string
-  readonly modelsPath: string
+  /** Lists at least one model when it can serve. Undefined = the engine has no such list: healthy is ready. */
+  readonly modelsPath: string | undefined
   /**
    * Needs the engine key: 200 with it, 401/403 without. Its JSON may carry `total_slots` (parallel sequences). Undefined = the
    * engine has no such path, and is taken for ours when it answers.
@@ -53,6 +68,8 @@ export interface Runner {
   /** What a stop sends first; undefined = SIGTERM. */
   readonly stopSignal?: StopSignal
   readonly signatures: readonly ErrorSignature[]
+  /** How its models are named: a file of the registry (absent), or the engine's own tag: the slot's model id is passed as it is. */
+  readonly modelRef?: 'tag'
   /** Serves a baked-in model: no model has to be bound. */
   readonly isSelfManaged: boolean
   /** Flags, in any spelling, that only change how an engine works (speed, memory, checks) and that it does not have: left out of the command where its help does not name them, not refused. */

@@ -1,3 +1,4 @@
+import type { LoadRecord } from '../contract/load-record.ts'
 import type { Publisher } from '../events/bus.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
@@ -11,6 +12,9 @@ export interface LifeDeps extends AttemptDeps {
   readonly log: Log
   readonly settings: SlotSettings
 }
+
+/** One load has ended: the history and the metrics keep it. */
+export type LoadListener = (record: LoadRecord) => void
 
 /** What the actor around it needs besides. */
 export interface ActorDeps extends LifeDeps {

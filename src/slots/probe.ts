@@ -64,10 +64,12 @@ async function lookOnce(
   }
   if (identity?.status === 503) return { kind: 'loading' }
   if (identity !== undefined && identity.status !== 200) return { kind: 'silent' }
-  const models = await get(spec.modelsPath, true)
-  const list = field(models.json, 'data')
-  if (models.status !== 200 || !Array.isArray(list)) return { kind: 'silent' }
-  if (list.length === 0) return { kind: 'no_model' }
+  if (spec.modelsPath !== undefined) {
+    const models = await get(spec.modelsPath, true)
+    const list = field(models.json, 'data')
+    if (models.status !== 200 || !Array.isArray(list)) return { kind: 'silent' }
+    if (list.length === 0) return { kind: 'no_model' }
+  }
   const total = field(identity?.json, 'total_slots')
   return { kind: 'ready', parallel: typeof total === 'number' && total >= 1 ? Math.floor(total) : null }
 }

@@ -51,6 +51,9 @@ export function buildRow(record: SlotStateRecord, parts: RowParts, lastUsedMs: n
     message: record.message,
     idle_reason: record.state === 'idle' ? (record.extra.idle_reason ?? 'quiet') : null,
     failure: record.extra.failure ?? null,
+    breaker: null,
+    mem_bytes: null,
+    managed_by: null,
     phases: lastPhases ?? null,
   }
 }

@@ -32,5 +32,8 @@ export const BASE_ROW: SlotRow = {
   message: '',
   idle_reason: null,
   failure: null,
+  breaker: null,
+  mem_bytes: null,
+  managed_by: null,
   phases: null,
 }
