@@ -16,6 +16,7 @@ import { daemonFilePath, type Home } from './files/home.ts'
 import { openHomeId } from './files/home-id.ts'
 import { lockHome } from './files/home-lock.ts'
 import { prepareHome } from './files/prepare-home.ts'
+import { openFleet } from './fleet.ts'
 import { createFrontDoor, listen } from './front-door.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { gatewaySettingsOf } from './gateway/settings.ts'
@@ -26,14 +27,12 @@ import type { Log } from './kernel/log.ts'
 import { isoTime } from './kernel/units.ts'
 import { createLiveRunners } from './live-runners.ts'
 import { createManagement, createRegistries, furnishHome } from './management.ts'
+import type { Pulls } from './models/pull/pulls.ts'
 import { DEFAULT_LOG_LIMITS } from './runtimes/process/log-file.ts'
 import { LogRotator } from './runtimes/process/log-rotator.ts'
 import { createProcessRuntime } from './runtimes/process/process-runtime.ts'
-import { createSlotEffects } from './slots/effects.ts'
 import { createPortPool } from './slots/port-pool.ts'
-import { reapSurvivors } from './slots/reap-survivors.ts'
 import { slotSettingsOf } from './slots/settings.ts'
-import { openSlots } from './slots/slot-manager.ts'
 import type { Slots } from './slots/slots.ts'
 import { ownVersion } from './version.ts'
 
@@ -90,7 +89,6 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   const host = wish.host ?? settings.server.host
   refuseOpenBind(host)
   const runtime = createProcessRuntime({ homeId: await openHomeId(home), clock, log })
-  await reapSurvivors(home, { runtime, clock, bus, log })
 
   const closing = new AbortController()
   undo.push(async () => closing.abort())
@@ -105,16 +103,16 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   await live.reload()
   const slotSettings = { ...slotSettingsOf(settings) }
   const gatewaySettings = { ...gatewaySettingsOf(settings) }
-  const slots = await openSlots({
-    home,
-    ports,
-    clock,
-    runtime,
-    bus,
-    log,
-    effects: createSlotEffects(home, runners, ports),
+  let pulls: () => Pulls = () => {
+    throw new Error('pulls are asked for before they are made')
+  }
+  const fleet = await openFleet({
+    ...{ home, live, runners, runtime, ports, bus, clock, log },
     settings: slotSettings,
+    pulls: () => pulls(),
   })
+  const { slots } = fleet
+  undo.push(() => fleet.close())
   undo.push(() => slots.close({ drainMs: 0, keepEngines: false }))
 
   const watch = watchConfig({
@@ -129,15 +127,17 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
       Object.assign(gatewaySettings, gatewaySettingsOf(live.settings()))
       runners.reload()
       await slots.sync()
+      fleet.look()
     },
   })
   undo.push(() => watch.close())
   const settingsWritten = (files: readonly string[]) => watch.poke(files)
   const management = createManagement(
-    { ...registriesDeps, bus, clock, ports, slots, gatewayPort, settingsWritten },
+    { ...registriesDeps, bus, clock, ports, fleet, gatewayPort, settingsWritten },
     registries,
   )
   undo.push(() => management.close())
+  pulls = () => management.ports.pulls
 
   const guard = createOpenGuard({ allowedHosts: () => live.settings().server.allowed_hosts })
   const { onDemand } = management
@@ -148,6 +148,8 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     settings: gatewaySettings,
     onDemand,
     registeredModels,
+    arbiter: fleet.arbiter,
+    imageDefaults: fleet.imageDefaults,
     log,
     clock,
     bus,
@@ -195,6 +197,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
       await Promise.all([watch.close(), management.close()])
       await slots.close({ drainMs, keepEngines })
       await gateway.close()
+      await fleet.close()
     } finally {
       server.closeAllConnections()
       await serverClosed

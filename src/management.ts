@@ -16,7 +16,9 @@ import { readConfigText } from './config/toml/config-text.ts'
 import type { EventBus } from './events/bus.ts'
 import { BUNDLED_MODEL, BUNDLED_MODEL_ID } from './files/bundled-model.ts'
 import { type Home, modelStoreFolder } from './files/home.ts'
+import type { Fleet } from './fleet.ts'
 import type { OnDemandSlot } from './gateway/inference-route.ts'
+import { readHardware } from './hardware/read-hardware.ts'
 import type { Clock } from './kernel/clock.ts'
 import { messageOf } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
@@ -27,7 +29,6 @@ import type { RunnerRegistry } from './runners/registry.ts'
 import { createSlotAdmin } from './slots/create-slot-admin.ts'
 import type { PortPool } from './slots/port-pool.ts'
 import { remadeSoonError } from './slots/slot-failures.ts'
-import type { SlotManager } from './slots/slot-manager.ts'
 import { ownVersion } from './version.ts'
 
 export interface RegistriesDeps {
@@ -50,10 +51,14 @@ export interface Registries {
 /** Builds the registries. Touches nothing. */
 export function createRegistries({ home, live, runners, memoryBytes }: RegistriesDeps): Registries {
   const runnerKeys = () => runners.all().map((runner) => runner.key)
+  const hasProgram = async (key: string) => {
+    const found = runners.find(key)?.findCommand()
+    return (await found?.catch(() => undefined)) !== undefined
+  }
   const storeFolder = () => live.settings().models.store ?? modelStoreFolder(home)
   const profiles = createProfiles({ home, knownRunners: runnerKeys, version: ownVersion() })
   const models = createModels({ home, storeFolder, scanFolders: () => live.settings().models.scan })
-  return { profiles, models, seeding: { home, runnerKeys, memoryBytes, profiles }, storeFolder }
+  return { profiles, models, seeding: { home, runnerKeys, memoryBytes, profiles, hasProgram }, storeFolder }
 }
 
 /**
@@ -76,7 +81,7 @@ export interface ManagementDeps extends RegistriesDeps {
   readonly bus: EventBus
   readonly clock: Clock
   readonly ports: PortPool
-  readonly slots: SlotManager
+  readonly fleet: Fleet
   /** The port that hal0 itself listens on. */
   readonly gatewayPort: () => number | undefined
   /** hal0 itself has written these files (absolute paths): everybody looks at them. */
@@ -91,7 +96,8 @@ export interface Management {
 
 /** What people and the gateway manage besides running slots. Every write is followed by a look at the settings. Source: SPEC 16. */
 export function createManagement(deps: ManagementDeps, registries: Registries): Management {
-  const { home, live, runners, slots, ports, gatewayPort, bus, clock, log, settingsWritten } = deps
+  const { home, live, runners, fleet, ports, gatewayPort, bus, clock, log, settingsWritten } = deps
+  const { slots } = fleet
   const { models, profiles, seeding, storeFolder } = registries
   const admin = createSlotAdmin({
     home,
@@ -158,6 +164,11 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
       },
       pulls,
       runners: () => listRunners(runners),
+      hardware: () => readHardware(fleet.hardware),
+      loads: fleet.store.loads,
+      capacity: () => fleet.desk.capacity(),
+      metrics: () => fleet.metrics.render(),
+      arbiter: fleet.arbiter,
       validate: () => validateHome(home, { runnerKeys: seeding.runnerKeys() }),
       settings: () => redactSettings(live.settings()),
     },

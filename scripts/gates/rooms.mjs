@@ -13,13 +13,14 @@ export const levels = [
   ['slots'],
   ['lanes', 'arbiter', 'stacks', 'metrics'],
   ['gateway', 'api'],
-  ['daemon-log.ts', 'front-door.ts', 'live-runners.ts', 'management.ts'],
+  ['daemon-log.ts', 'front-door.ts', 'live-runners.ts', 'fleet.ts'],
+  ['management.ts'],
   ['daemon.ts'],
   ['cli'],
 ]
 
 /** Rooms that later issues will furnish. The check fails once one of them has files, so that this list stays true. */
-export const planned = ['lanes', 'stacks', 'store', 'metrics']
+export const planned = ['lanes', 'stacks']
 
 /** Imports between two rooms of one level that were allowed, `from -> to`, each with its reason. */
 export const allowedPairs = new Map()

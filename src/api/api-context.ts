@@ -1,17 +1,22 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import type { Caller } from '../access/guard.ts'
+import type { Arbiter } from '../arbiter/ports.ts'
 import type { Models } from '../config/models/models.ts'
 import type { Profiles } from '../config/profiles/profiles.ts'
+import type { Capacity } from '../contract/capacity.ts'
 import type { ConfigReport } from '../contract/config-report.ts'
+import type { Hardware } from '../contract/hardware.ts'
 import type { RunnerRow } from '../contract/runner.ts'
 import type { DaemonFacts } from '../contract/status.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
+import type { MetricsText } from '../metrics/metrics.ts'
 import type { Pulls } from '../models/pull/pulls.ts'
 import type { SlotAdmin } from '../slots/slot-admin.ts'
 import type { Slots } from '../slots/slots.ts'
+import type { LoadHistory } from '../store/load-history.ts'
 import type { Operations } from './operations.ts'
 
 /** What people manage through the API besides running slots. */
@@ -22,10 +27,20 @@ export interface ManagementPorts {
   readonly pulls: Pulls
   /** Every engine build that hal0 knows, found on this machine or not. */
   readonly runners: () => Promise<readonly RunnerRow[]>
+  /** Read at each call; never rejects. */
+  readonly hardware: () => Promise<Hardware>
   /** Every file of the home, read afresh. */
   readonly validate: () => Promise<ConfigReport>
   /** hal0.toml with its defaults, as it is in effect; secrets are redacted. */
   readonly settings: () => Readonly<Record<string, unknown>>
+  /** The last loads of each slot; empty where the history is off and the daemon young. */
+  readonly loads: Pick<LoadHistory, 'recent'>
+  /** Memory and who holds it, read at each call. */
+  readonly capacity: () => Promise<Capacity>
+  /** For Prometheus. */
+  readonly metrics: () => Promise<MetricsText>
+  /** Language models and images on one GPU. */
+  readonly arbiter: Pick<Arbiter, 'status' | 'pin' | 'switchover'>
 }
 
 /** What the routes of the management API work with. */

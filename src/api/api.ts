@@ -7,8 +7,13 @@ import { Hal0Error, messageOf } from '../kernel/errors.ts'
 import { newRequestId } from '../kernel/request-id.ts'
 import { answerThrown, respond, sendError } from './answer-error.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
+import { addCapacityRoute } from './capacity-route.ts'
+import { addComfyuiRoutes } from './comfyui-routes.ts'
 import { addConfigRoutes } from './config-routes.ts'
 import { addEventRoutes } from './event-routes.ts'
+import { addHardwareRoute } from './hardware-route.ts'
+import { addLoadHistoryRoute } from './load-history-route.ts'
+import { addMetricsRoute } from './metrics-route.ts'
 import { addModelRoutes } from './model-routes.ts'
 import { createOperations } from './operations.ts'
 import { addProfileRoutes } from './profile-routes.ts'
@@ -102,13 +107,18 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
   addSlotActions(app, context)
   addSlotStateStream(app, context)
   addSlotLogRoutes(app, context)
+  addLoadHistoryRoute(app, context)
+  addCapacityRoute(app, context)
   addEventRoutes(app, context)
   addSlotAdminRoutes(app, context)
   addProfileRoutes(app, context)
   addModelRoutes(app, context)
   addPullRoutes(app, context)
   addConfigRoutes(app, context)
+  addComfyuiRoutes(app, context)
   addSystemRoutes(app, context)
+  addHardwareRoute(app, context)
+  addMetricsRoute(app, context)
   addOpenApi(app, context)
   app.onError((thrown, c) => answerThrown(thrown, c, context.log))
   app.notFound((c) => answerUnknownRoute(c, app.routes))

@@ -10,6 +10,11 @@ export interface ArbiterSlots {
   load(slot: string): Promise<SlotRow>
   /** Drains, never cuts; `giveUp` lets its callers go on. */
   claim(slot: string): Claim
+  /**
+   * Stops an image slot that is no use: it did not become ready, or does not let go of its memory while nothing renders. Resolves when
+   * nothing of it is left. Absent = it is claimed.
+   */
+  stop?(slot: string): Promise<void>
 }
 
 /** ComfyUI's own side of one image slot. Source: SPEC 8. */
@@ -24,8 +29,16 @@ export interface ComfyClient {
 
 /** A request's leave to use its group's memory. */
 export interface ArbiterPass {
+  /** What is left of the request's wait for the load of its slot, in place of `load_wait_s`; absent = it has not waited here. */
+  readonly loadWaitMs?: number
   /** The request is over. Idempotent. */
   leave(): void
+}
+
+export interface EnterOptions {
+  readonly signal: AbortSignal
+  /** The client waits no longer than this (`X-Hal0-Wait`); absent = the 120 s of SPEC 8. */
+  readonly maxWaitMs?: number
 }
 
 export type ArbiterMode = 'llm' | 'img'
@@ -36,7 +49,7 @@ export interface Arbiter {
    * Before a request is dispatched to this slot: waits until its group has the memory. Slots that are not arbitrated pass at once.
    * Errors: `gpu.image_mode`, `gpu.inference_mode`, `gpu.img_not_ready`, or the reason of `signal`.
    */
-  enter(slot: string, options: { readonly signal: AbortSignal }): Promise<ArbiterPass>
+  enter(slot: string, options: EnterOptions): Promise<ArbiterPass>
   /** Why this slot must not start now, for loads that no request of `enter` stands behind; undefined = it may. */
   refusal(slot: string): Hal0Error | undefined
   /** Is the slot unloaded for the other group, to be loaded again? */

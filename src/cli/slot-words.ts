@@ -1,4 +1,4 @@
-import type { SlotRow } from '../contract/slot-row.ts'
+import { type BreakerView, LOAD_PHASES, type LoadPhases, type SlotRow } from '../contract/slot-row.ts'
 import type { Output } from './output.ts'
 
 type Binding = Pick<SlotRow, 'model_id' | 'file_model_id' | 'restart_needed' | 'config_problem'>
@@ -11,6 +11,23 @@ export function swappedModelText(row: Binding): string | undefined {
   const file = fileModelId === null ? 'its file binds none' : `its file binds ${fileModelId}`
   // Whose files are wrong cannot be compared: it may have been edited as well.
   return row.config_problem === null ? `${modelId}, swapped in; ${file}` : `${modelId} runs; ${file}`
+}
+
+/** The breaker for people, for example `parked after 5 failed loads, next try in 300 s`. */
+export function breakerText({ state, failures, retry_after_s: retryAfterS }: BreakerView): string {
+  const count = `${failures} failed ${failures === 1 ? 'load' : 'loads'}`
+  if (state === 'half_open') return `on trial after ${count}`
+  const when = retryAfterS > 0 ? `next try in ${retryAfterS} s` : 'the next request tries again'
+  return `${state === 'parked' ? 'parked' : 'waiting'} after ${count}, ${when}`
+}
+
+/** Phases of a load in the order in which they happen: `spawn 40 ms, warm 2000 ms`. '' = none. */
+export function phasesText(phases: LoadPhases): string {
+  const known = LOAD_PHASES.flatMap((phase) => {
+    const ms = phases[phase]
+    return ms === undefined ? [] : [`${phase} ${Math.round(ms)} ms`]
+  })
+  return known.join(', ')
 }
 
 /** After an edit: what a restart runs in place of a model that was swapped in. Undefined = there is none. */

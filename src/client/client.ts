@@ -1,5 +1,7 @@
+import { type Capacity, capacitySchema } from '../contract/capacity.ts'
 import { type ConfigReport, configReportSchema } from '../contract/config-report.ts'
 import { type Hal0Event, hal0EventSchema } from '../contract/events.ts'
+import { type Hardware, hardwareSchema } from '../contract/hardware.ts'
 import { type Health, healthSchema } from '../contract/health.ts'
 import { eventListSchema } from '../contract/lists.ts'
 import { type Operation, operationSchema } from '../contract/operation.ts'
@@ -8,6 +10,7 @@ import { type RunnerRow, runnerListSchema } from '../contract/runner.ts'
 import { type SettingsView, settingsViewSchema } from '../contract/settings.ts'
 import { type Status, statusSchema } from '../contract/status.ts'
 import { type ChatRequest, streamChat } from './chat.ts'
+import { type ComfyuiClient, comfyuiClient } from './comfyui.ts'
 import { createHttp, type FetchLike, parseJson } from './http.ts'
 import { type ModelsClient, modelsClient } from './models.ts'
 import { type ProfilesClient, profilesClient } from './profiles.ts'
@@ -24,11 +27,16 @@ export interface Hal0Client {
   readonly slots: SlotsClient
   readonly profiles: ProfilesClient
   readonly models: ModelsClient
+  readonly comfyui: ComfyuiClient
   health(): Promise<Health>
   status(): Promise<Status>
   operation(id: string): Promise<Operation>
+  /** Memory: what there is, what is promised, who holds it. */
+  capacity(): Promise<Capacity>
   /** In the daemon's order. */
   runners(): Promise<readonly RunnerRow[]>
+  /** What the machine of the daemon has, and how much of it is free now. */
+  hardware(): Promise<Hardware>
   settings(): Promise<SettingsView>
   /** What the daemon finds in the files of its home now. */
   validateConfig(): Promise<ConfigReport>
@@ -57,10 +65,13 @@ export function createClient(options: ClientOptions): Hal0Client {
     slots: slotsClient(http),
     profiles: profilesClient(http),
     models: modelsClient(http),
+    comfyui: comfyuiClient(http),
     health: () => http.json(healthSchema, '/api/health'),
     status: () => http.json(statusSchema, '/api/status'),
     operation: (id) => http.json(operationSchema, `/api/operations/${encodeURIComponent(id)}`),
+    capacity: () => http.json(capacitySchema, '/api/capacity'),
     runners: async () => (await http.json(runnerListSchema, '/api/runners')).runners,
+    hardware: () => http.json(hardwareSchema, '/api/hardware'),
     settings: () => http.json(settingsViewSchema, '/api/settings'),
     validateConfig: () => http.json(configReportSchema, '/api/config/validate'),
     events: async ({ limit } = {}) => (await http.json(eventListSchema, '/api/events', { query: { limit } })).events,

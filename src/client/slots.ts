@@ -1,4 +1,5 @@
 import { slotListSchema } from '../contract/lists.ts'
+import { type LoadRecord, loadListSchema } from '../contract/load-record.ts'
 import { logLineSchema, slotLogsSchema } from '../contract/logs.ts'
 import { type Operation, type OperationKind, operationSchema } from '../contract/operation.ts'
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
@@ -35,6 +36,8 @@ export interface SlotsClient extends SlotAdminClient {
   list(): Promise<readonly SlotRow[]>
   show(name: string): Promise<SlotRow>
   state(name: string): Promise<SlotStateRecord>
+  /** The last loads that have ended, newest first; `limit` 1–200, default 20. */
+  loads(name: string, options?: { readonly limit?: number }): Promise<readonly LoadRecord[]>
   load(name: string, options?: WaitOptions): Promise<SlotActionResult>
   unload(name: string, options?: StopOptions): Promise<SlotActionResult>
   restart(name: string, options?: StopOptions): Promise<SlotActionResult>
@@ -82,6 +85,8 @@ export function slotsClient(http: Http): SlotsClient {
     list: async () => (await http.json(slotListSchema, '/api/slots')).slots,
     show: (name) => http.json(slotRowSchema, at(name)),
     state: (name) => http.json(slotStateRecordSchema, at(name, '/state')),
+    loads: async (name, { limit } = {}) =>
+      (await http.json(loadListSchema, at(name, '/loads'), { query: { limit } })).loads,
     load: (name, options) => act('load', name, options),
     unload: (name, options) => act('unload', name, options),
     restart: (name, options) => act('restart', name, options),

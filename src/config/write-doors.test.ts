@@ -43,6 +43,9 @@ const ALLOWED: Readonly<Record<string, { readonly names: readonly string[]; read
   'config/home/write-lock.ts': { names: ['open'], writes: 'var-lib/config.lock, always empty' },
   'daemon.ts': { names: ['rm', 'writeFileWhole'], writes: 'daemon.json' },
   'slots/engine-key.ts': { names: ['writeFileWhole'], writes: 'var-lib: the engine key' },
+  'slots/launch-record.ts': { names: ['writeFileWhole'], writes: 'var-lib: what the engine was started with' },
+  'arbiter/state-file.ts': { names: ['rename', 'writeFileWhole'], writes: 'var-lib: gpu_arbiter.json' },
+  'store/open-database.ts': { names: ['rename'], writes: 'var-lib: hal0.db, where it was damaged' },
   'slots/state-record.ts': { names: ['writeFileWhole'], writes: 'var-lib: state.json' },
   'slots/slot-manager.ts': { names: ['rm'], writes: 'var-lib: the state of a slot that is gone' },
   'runtimes/process/log-file.ts': {

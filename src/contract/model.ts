@@ -61,6 +61,18 @@ export const kvGeometrySchema = z.object({
   /** Every nth layer sees the whole window, or one flag per layer (true = sliding). */
   sliding_window_pattern: z.union([whole, z.array(z.boolean())]).nullable(),
   vocabulary: whole.nullable(),
+  /** Elements of one head in sliding layers, where they differ; absent = as in the others. */
+  key_length_swa: whole.optional(),
+  value_length_swa: whole.optional(),
+  /** Elements per token and layer that a sparse-attention index keeps beside the keys; absent = no index. */
+  indexer_key_length: whole.optional(),
+  /** Columns of a short convolution (LFM2); absent = none. */
+  shortconv_cache: whole.optional(),
+  /** Elements of one head of RWKV's state, and the embeddings that it shifts; absent = no such state. */
+  wkv_head_size: whole.optional(),
+  token_shift_count: whole.optional(),
+  /** Elements of one head of a linear attention layer (Kimi); absent = none. */
+  kda_head_length: whole.optional(),
   /** Recurrent state (Mamba and kin). */
   ssm: z
     .object({

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { slotTypeSchema } from './slot-row.ts'
 
 /** How an engine's command line is written; `template` = `[runners.<key>]` says. Source: SPEC 9, 10. */
-export const DIALECTS = ['llama-server', 'vllm', 'sglang', 'template'] as const
+export const DIALECTS = ['llama-server', 'vllm', 'sglang', 'flm', 'template'] as const
 export type Dialect = (typeof DIALECTS)[number]
 
 /** What an engine build can do beyond answering. */

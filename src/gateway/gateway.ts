@@ -6,11 +6,14 @@ import { Hal0Error, messageOf, toHal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Slots } from '../slots/slots.ts'
 import { sendError, sendPreflight, setCommonHeaders } from './answer.ts'
+import type { Doorkeeper } from './arbitrated-lease.ts'
 import { EnginePools } from './engine-pools.ts'
 import { Exchange } from './exchange.ts'
+import { serveImages } from './images-route.ts'
 import { type OnDemandSlot, serveInference } from './inference-route.ts'
 import { sendModel, sendModels } from './models-route.ts'
-import { INFERENCE_PATHS, matchRoute, pathOf } from './rules/match-route.ts'
+import type { ImageDefaults } from './paint.ts'
+import { IMAGES_PATH, INFERENCE_PATHS, matchRoute, pathOf } from './rules/match-route.ts'
 import { shortened } from './rules/resolve-route.ts'
 import type { GatewaySettings } from './settings.ts'
 
@@ -32,12 +35,16 @@ export interface GatewayDeps {
   /** Ids of models.toml as they are now; asked for each request, so it only hands out what is known. */
   readonly registeredModels: () => ReadonlySet<string>
   readonly onDemand: OnDemandSlot
+  /** Asked before every lease; absent = nothing is arbitrated. */
+  readonly arbiter?: Doorkeeper
+  /** What the file of an image slot says under `[image]`; absent = nothing. */
+  readonly imageDefaults?: (slot: string) => ImageDefaults
   readonly log: Log
   readonly clock: Clock
   readonly bus: Publisher
 }
 
-const KNOWN_PATHS = ['/v1/models', ...INFERENCE_PATHS].join(', ')
+const KNOWN_PATHS = ['/v1/models', ...INFERENCE_PATHS, IMAGES_PATH].join(', ')
 /** A client may ask again so long after the daemon began to stop: about the time of a restart. */
 const RESTART_RETRY_S = 5
 /** Time in which the last bytes of an answer have to leave when the gateway closes. */
@@ -45,12 +52,13 @@ const LAST_WORDS_MS = 1_000
 
 /** The inference hot path. Source: SPEC 11, DESIGN "The hot path". */
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { slots, guard, clock, log, bus, onDemand, registeredModels } = deps
+  const { slots, guard, clock, log, bus, onDemand, registeredModels, arbiter } = deps
+  const { imageDefaults = () => ({}) } = deps
   const startedMs = clock.nowMs()
   const pools = new EnginePools(clock)
   const exchanges = new Map<Exchange, Promise<unknown>>()
   const unsubscribe = slots.onEngineGone((attemptId) => pools.forget(attemptId))
-  let isClosing = false
+  const closing = new AbortController()
 
   async function serve(exchange: Exchange): Promise<void> {
     const { req, res } = exchange
@@ -58,7 +66,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const admitted = guard(req)
       if (!admitted.ok) throw admitted.error
       exchange.caller = admitted.value
-      if (isClosing) throw stopping()
+      if (closing.signal.aborted) throw stopping()
       await route(exchange)
     } catch (thrown) {
       if (exchange.isClientGone) return
@@ -100,10 +108,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
       case 'model':
         return sendModel(exchange, match.id, catalog(settings))
       case 'inference':
-        return await serveInference(exchange, match.path, { slots, settings, clock, pools, onDemand, registeredModels })
+        return await serveInference(exchange, match.path, engineDeps(settings))
+      case 'images':
+        return await serveImages(exchange, { ...engineDeps(settings), imageDefaults, stopped: closing.signal })
       case 'unsupported':
         throw Hal0Error.of('dispatch.route_unsupported', `${path} is not served yet`, {
-          details: { remedy: `This hal0 serves ${KNOWN_PATHS}, from slots of type llm.` },
+          details: { remedy: `This hal0 serves ${KNOWN_PATHS}.` },
         })
       case 'unknown':
         return sendError(exchange, Hal0Error.of('request.invalid', `There is no ${path}; there are ${KNOWN_PATHS}`), {
@@ -121,6 +131,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
     }
   }
 
+  function engineDeps(settings: GatewaySettings) {
+    return { slots, settings, clock, pools, onDemand, registeredModels, arbiter }
+  }
+
   function catalog({ unknownModel, onDemandSlot }: GatewaySettings) {
     return { rows: slots.rows(), registered: registeredModels(), onDemandSlot, unknownModel, startedMs }
   }
@@ -134,7 +148,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     },
     inFlight: () => exchanges.size,
     async close() {
-      isClosing = true
+      closing.abort(stopping())
       unsubscribe()
       const pending = [...exchanges.values()]
       for (const exchange of exchanges.keys()) exchange.end(stopping())

@@ -1,15 +1,24 @@
 import { Hal0Error } from '../kernel/errors.ts'
+import { SECOND_MS } from '../kernel/units.ts'
 import { remadeSoonError } from '../slots/slot-failures.ts'
 import type { Lease, Slots } from '../slots/slots.ts'
 import { sendError } from './answer.ts'
+import { acquireArbitrated, type Doorkeeper } from './arbitrated-lease.ts'
 import type { Exchange } from './exchange.ts'
 import type { ScanFault } from './json/json-scanner.ts'
 import { type BodyFacts, BodyScan, placeOf } from './json/scan-body.ts'
 import { spliceForEngine } from './json/splice-model.ts'
 import { readBody } from './read-body.ts'
-import { type RelayDeps, relay } from './relay.ts'
+import { type RelayDeps, type RelayOutcome, relay } from './relay.ts'
 import { engineRequestHeaders } from './rules/headers.ts'
-import { type InferencePath, queryWithoutKey, slotTypeFor, THINKING_PATHS, waitLimitMs } from './rules/match-route.ts'
+import {
+  type EnginePath,
+  type InferencePath,
+  queryWithoutKey,
+  slotTypeFor,
+  THINKING_PATHS,
+  waitLimitMs,
+} from './rules/match-route.ts'
 import { publicSlotError } from './rules/public-error.ts'
 import { type RouteDecision, resolveRoute } from './rules/resolve-route.ts'
 import { serverTiming } from './rules/server-timing.ts'
@@ -25,11 +34,13 @@ export interface InferenceDeps extends RelayDeps {
   readonly onDemand: OnDemandSlot
   /** Ids of models.toml as they are now. */
   readonly registeredModels: () => ReadonlySet<string>
+  /** Undefined = nothing is arbitrated. */
+  readonly arbiter?: Doorkeeper | undefined
 }
 
 /** A request that is ready for any engine of its slot. */
-interface Ready {
-  readonly path: InferencePath
+export interface Ready {
+  readonly path: EnginePath
   readonly slot: string
   /** The slot has to have this model: it is the one on demand. */
   readonly onDemandModel: string | undefined
@@ -66,36 +77,49 @@ export async function serveInference(exchange: Exchange, path: InferencePath, de
   facts.slot = slot
   if (decision.kind === 'slot' && decision.fallback) res.setHeader('X-Hal0-Route', 'fallback')
   const onDemandModel = decision.kind === 'on_demand' ? decision.modelId : undefined
-  await sendToSlot(exchange, { path, slot, onDemandModel, body, asked, model, waitMs }, deps)
+  const ready = { path, slot, onDemandModel, body, asked, model, waitMs }
+  await sendToSlot(exchange, ready, deps, (lease, mayComeAgain) =>
+    sendToEngine(exchange, lease, ready, mayComeAgain, deps),
+  )
 }
 
-function routeError({ code, message, remedy }: Extract<RouteDecision, { kind: 'error' }>): Hal0Error {
+/** The error of a name that leads nowhere. */
+export function routeError({ code, message, remedy }: Extract<RouteDecision, { kind: 'error' }>): Hal0Error {
   return Hal0Error.of(code, message, { param: 'model', ...(remedy === undefined ? {} : { details: { remedy } }) })
 }
 
 /** An engine may be gone whenever a request comes to it; one that keeps dying is given up after so many. */
 const MAX_LEASES = 5
 
+/** Has the request answered under this lease, and releases it. `mayComeAgain`: it may be left unread, for another lease. */
+type SendLeased = (lease: Lease, mayComeAgain: boolean) => Promise<RelayOutcome>
+
 /** An engine that is gone before it has read its request costs another lease, within the same wait. */
-async function sendToSlot(exchange: Exchange, ready: Ready, deps: InferenceDeps): Promise<void> {
+export async function sendToSlot(
+  exchange: Exchange,
+  ready: Ready,
+  deps: InferenceDeps,
+  send: SendLeased,
+): Promise<void> {
   const begunMs = deps.clock.monotonicMs()
   let { waitMs } = ready
   for (let nth = 1; nth <= MAX_LEASES; nth++) {
     const lease = await acquire(exchange, ready, waitMs, deps)
     if (lease === undefined) return
-    if ((await sendToEngine(exchange, lease, ready, nth < MAX_LEASES, deps)) === 'over') return
+    if ((await send(lease, nth < MAX_LEASES)) === 'over') return
     if (exchange.signal.aborted) throw exchange.signal.reason
     waitMs = Math.max(0, ready.waitMs - (deps.clock.monotonicMs() - begunMs))
   }
 }
 
-async function sendToEngine(
+/** Hands the request to the leased engine as it is. Releases the lease. Errors: `dispatch.route_unsupported`. */
+export async function sendToEngine(
   exchange: Exchange,
   lease: Lease,
   { path, body, asked, model }: Ready,
   mayComeAgain: boolean,
   deps: RelayDeps,
-) {
+): Promise<RelayOutcome> {
   const { alias, engineKey, routes, enableThinking: thinking } = lease.endpoint
   if (!routes.includes(path)) {
     lease.release()
@@ -122,7 +146,8 @@ async function sendToEngine(
   )
 }
 
-function waitOf({ req }: Exchange, loadWaitS: number): number {
+/** How long this request may wait for a load, ms. Errors: `request.invalid`. */
+export function waitOf({ req }: Exchange, loadWaitS: number): number {
   const header = req.headers['x-hal0-wait']
   const waitMs = Array.isArray(header) ? undefined : waitLimitMs(header, loadWaitS)
   if (waitMs !== undefined) return waitMs
@@ -132,7 +157,7 @@ function waitOf({ req }: Exchange, loadWaitS: number): number {
 }
 
 /** The body, a byte order mark taken off, and what it asks for; looked at while it comes, so that a mistake ends it early. */
-async function readAsked(
+export async function readAsked(
   { req, signal }: Exchange,
   limitBytes: number,
 ): Promise<{ readonly body: Buffer; readonly asked: BodyFacts }> {
@@ -169,14 +194,15 @@ async function acquire(
   exchange: Exchange,
   { slot, onDemandModel }: Ready,
   waitMs: number,
-  { slots, onDemand }: InferenceDeps,
+  { slots, onDemand, arbiter, settings }: InferenceDeps,
 ): Promise<Lease | undefined> {
   const { signal, res } = exchange
   const phasesBefore = slots.row(slot)?.phases
   try {
     if (onDemandModel !== undefined) await onDemand.ensure()
+    const isWholeWait = waitMs === settings.loadWaitS * SECOND_MS
     const modelId = onDemandModel === undefined ? {} : { modelId: onDemandModel }
-    const lease = await slots.acquire(slot, { signal, waitMs, ...modelId })
+    const lease = await acquireArbitrated(slots, arbiter, slot, { signal, waitMs, isWholeWait, ...modelId })
     if (!signal.aborted) {
       const phases = slots.row(slot)?.phases ?? null
       // A load was completed while this request waited: the record is another one, even if it says the same.

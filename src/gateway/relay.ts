@@ -42,7 +42,7 @@ export type RelayOutcome = 'over' | 'unread'
  * The death of an engine is told twice, by its connections and by its slot. Who hears it from one waits so long for the other: the slot must
  * know before it is asked for another lease.
  */
-const DEATH_NEWS_MS = 250
+export const DEATH_NEWS_MS = 250
 
 /**
  * Sends one request to the leased engine and its answer to the client. Resolves when the engine works on it no more and the lease
@@ -72,6 +72,8 @@ class Relay implements Dispatcher.DispatchHandler {
   #answerBegan = false
   /** The answer ended in good order, and the connection has a future. */
   #mayReuse = false
+  /** The engine gave its whole answer, whatever became of the client. */
+  #isAnswered = false
   /** Unread, and waiting for the news of the engine's death, or the other way round. */
   #cancelWait: CancelTimer | undefined
   #isUnread = false
@@ -139,6 +141,7 @@ class Relay implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return
     this.#guard.seen()
+    this.#lease.moved()
     if (this.#discarding || this.#writer.push(chunk)) return
     this.#conclude(this.#writer.end())
   }
@@ -146,6 +149,7 @@ class Relay implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.#isOver) return
     this.#mayReuse = !this.#request.stream && !this.#writer.isEventStream
+    this.#isAnswered = !this.#writer.isError
     if (this.#discarding) this.#finish()
     else this.#conclude(this.#writer.end())
   }
@@ -230,7 +234,7 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#exchange.signal.removeEventListener('abort', this.#onEnding)
     this.#lease.revoked.removeEventListener('abort', this.#onRevoked)
     const release = (): void => {
-      this.#lease.release()
+      this.#lease.release(this.#isAnswered ? 'answered' : undefined)
       this.#resolve(outcome)
     }
     if (this.#mayReuse) {

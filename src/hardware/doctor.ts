@@ -1,9 +1,13 @@
 import type { Home } from '../files/home.ts'
+import { systemClock } from '../kernel/clock.ts'
 import { findHomeAccess, findNode, findSystem } from './find-basics.ts'
 import { findEmbeddedEngine, findLlamaServer } from './find-engines.ts'
 import { findGpu, findMemory, findNvidiaSmi } from './find-hardware.ts'
 import { findFlock, findPodman, findSystemd } from './find-services.ts'
 import type { Finding, Machine } from './finding.ts'
+import { createHardwareSources } from './hardware-sources.ts'
+import { readHardware } from './read-hardware.ts'
+import type { CommandResult, RunCommand } from './run-command.ts'
 
 /** What doctor concludes: all findings in a fixed order, and whether hal0 can run here. */
 export interface Diagnosis {
@@ -21,12 +25,13 @@ export async function diagnose(
   machine: Machine,
   options: { readonly home: Home; readonly llamaServer?: string },
 ): Promise<Diagnosis> {
-  const [home, flock, llamaServer, gpu, nvidiaSmi, podman, systemd, memory] = await Promise.all([
+  const once = { ...machine, run: runOnce(machine.run) }
+  const [home, flock, llamaServer, hardware, nvidiaSmi, podman, systemd, memory] = await Promise.all([
     findHomeAccess(options.home),
     findFlock(machine),
     findLlamaServer(machine, options.llamaServer),
-    findGpu(machine),
-    findNvidiaSmi(machine),
+    readHardware(createHardwareSources(once, systemClock)),
+    findNvidiaSmi(once),
     findPodman(machine),
     findSystemd(machine),
     findMemory(machine),
@@ -40,11 +45,22 @@ export async function diagnose(
     flock,
     embedded,
     llamaServer,
-    gpu,
+    findGpu(hardware),
     nvidiaSmi,
     podman,
     systemd,
     memory,
   ]
   return { ok: findings.every((finding) => finding.ok || !finding.required), findings }
+}
+
+/** Two findings need the answer of nvidia-smi, which may take seconds. */
+function runOnce(run: RunCommand): RunCommand {
+  const results = new Map<string, Promise<CommandResult>>()
+  return (program, args) => {
+    const key = JSON.stringify([program, ...args])
+    const result = results.get(key) ?? run(program, args)
+    results.set(key, result)
+    return result
+  }
 }

@@ -1,60 +1,93 @@
-import { GIB, MIB } from '../kernel/units.ts'
+import type { GpuRow, Hardware, MemoryPoolRow } from '../contract/hardware.ts'
+import { GIB } from '../kernel/units.ts'
 import type { Finding, Machine } from './finding.ts'
-import { type Gpu, readGpus } from './gpus.ts'
-import { readHostMemory } from './memory.ts'
+import { readHostFigures } from './memory.ts'
+import { ignoreProblem } from './read-fact.ts'
+import { NVIDIA_CARDS_QUERY, type NvidiaCard, parseNvidiaCards } from './rules/parse-nvidia-smi.ts'
+import type { CommandResult } from './run-command.ts'
 
 /** Below this, not even a small model and its context fit. */
 const LITTLE_MEMORY_BYTES = 1 * GIB
 
-/** Which graphics cards does the kernel list? */
-export async function findGpu(machine: Machine): Promise<Finding> {
-  const gpus = await readGpus(machine.root)
+/** Which graphics cards are there, and how much memory do they have free? An NPU is named beside them. */
+export function findGpu({ gpus, pools, npu, problems }: Hardware): Finding {
+  const cards = gpus.map((gpu) =>
+    gpuText(
+      gpu,
+      pools.find((pool) => pool.id === gpu.pool),
+    ),
+  )
+  const npus = npu === null ? [] : [`NPU ${npu.name ?? 'of AMD'} (${npu.device})`]
+  // nvidia-smi and main memory have lines of their own.
+  const unread = problems.filter((problem) => problem.includes('/sys/class/drm/') || problem.startsWith('rocm-smi'))
   return {
     name: 'gpu',
     ok: gpus.length > 0,
     required: false,
-    found: gpus.length > 0 ? gpus.map(gpuText).join('; ') : 'no graphics card in /sys/class/drm',
+    found: [...(cards.length > 0 ? cards : ['no graphics card in /sys/class/drm']), ...npus, ...unread].join('; '),
     gives: 'larger models at useful speed, through a llama-server built for it',
   }
 }
 
-function gpuText(gpu: Gpu): string {
-  const maker = gpu.vendor === 'unknown maker' ? `unknown maker ${gpu.vendorId}` : gpu.vendor
-  const where = gpu.pciAddress === undefined ? '' : ` at ${gpu.pciAddress}`
-  const memory = gpu.vramBytes === undefined ? '' : `, ${Math.round(gpu.vramBytes / MIB)} MiB`
-  return `${maker} (${gpu.card})${where}${memory}`
+function gpuText(gpu: GpuRow, pool: MemoryPoolRow | undefined): string {
+  const name = gpu.name === null ? gpu.vendor : withMaker(gpu.vendor, gpu.name)
+  const where = gpu.pci_address === null ? '' : ` at ${gpu.pci_address}`
+  return `${name} (gpu_index ${gpu.index})${where}, ${memoryText(pool)}`
+}
+
+function withMaker(vendor: GpuRow['vendor'], name: string): string {
+  return vendor === 'unknown maker' || name.toLowerCase().includes(vendor.toLowerCase()) ? name : `${vendor} ${name}`
+}
+
+function memoryText(pool: MemoryPoolRow | undefined): string {
+  if (pool === undefined || pool.total_bytes === null) return 'memory unknown'
+  const shared = pool.kind === 'unified' ? ', shared with main memory' : ''
+  const free =
+    pool.free_bytes === null
+      ? `${gib(pool.total_bytes)} GiB, free unknown`
+      : freeText(pool.free_bytes, pool.total_bytes)
+  return free + shared
+}
+
+function freeText(freeBytes: number, totalBytes: number): string {
+  return `${gib(freeBytes)} of ${gib(totalBytes)} GiB free`
 }
 
 /** Does NVIDIA's own tool answer? Without it hal0 cannot see how much memory those cards have free. */
-export async function findNvidiaSmi(machine: Machine): Promise<Finding> {
+export async function findNvidiaSmi(machine: Pick<Machine, 'run'>): Promise<Finding> {
   const base = { name: 'nvidia-smi', required: false, gives: 'names and free memory of NVIDIA cards' }
-  const result = await machine.run('nvidia-smi', ['--query-gpu=name,memory.total', '--format=csv,noheader,nounits'])
-  switch (result.kind) {
-    case 'missing':
-      return { ...base, ok: false, found: 'no nvidia-smi on PATH' }
-    case 'failed':
-      return { ...base, ok: false, found: `nvidia-smi: ${result.reason}` }
-    case 'ok': {
-      const cards = result.stdout.split('\n').filter((line) => line.trim() !== '')
-      return cards.length === 0
-        ? { ...base, ok: false, found: 'nvidia-smi lists no card' }
-        : { ...base, ok: true, found: cards.map(cardText).join('; ') }
-    }
+  return { ...base, ...smiText(await machine.run('nvidia-smi', NVIDIA_CARDS_QUERY)) }
+}
+
+function smiText(result: CommandResult): Pick<Finding, 'ok' | 'found'> {
+  if (result.kind === 'missing') return { ok: false, found: 'no nvidia-smi on PATH' }
+  if (result.kind === 'failed') return { ok: false, found: `nvidia-smi: ${result.reason}` }
+  const { cards, strange } = parseNvidiaCards(result.stdout)
+  if (cards.length > 0) return { ok: true, found: cards.map(cardText).join('; ') }
+  const [line] = strange
+  return { ok: false, found: line === undefined ? 'nvidia-smi lists no card' : `nvidia-smi: ${line}` }
+}
+
+function cardText({ name = 'unnamed card', memory }: NvidiaCard): string {
+  switch (memory.kind) {
+    case 'own':
+      return `${name}, ${gib(memory.totalBytes)} GiB`
+    case 'shared':
+      return `${name}, no memory of its own`
+    case 'unknown':
+      return `${name}, memory unknown`
   }
 }
 
-function cardText(line: string): string {
-  const [name = '', mib] = line.split(',').map((part) => part.trim())
-  return mib === undefined ? name : `${name}, ${mib} MiB`
-}
-
-/** How much host memory is there? */
-export async function findMemory(machine: Machine): Promise<Finding> {
+/** How much host memory is there, for hal0? */
+export async function findMemory(machine: Pick<Machine, 'root'>): Promise<Finding> {
   const base = { name: 'memory', required: false, gives: 'room for weights and context of models on the CPU' }
-  const memory = await readHostMemory(machine.root)
-  if (memory === undefined) return { ...base, ok: false, found: '/proc/meminfo could not be read' }
-  const text = `${gib(memory.availableBytes)} of ${gib(memory.totalBytes)} GiB available`
-  const ok = memory.availableBytes >= LITTLE_MEMORY_BYTES
+  const { machine: whole, own } = await readHostFigures(machine.root, ignoreProblem)
+  if (whole === undefined || own === undefined) return { ...base, ok: false, found: '/proc/meminfo could not be read' }
+  const limit =
+    own.totalBytes < whole.totalBytes ? `; a cgroup limits the ${gib(whole.totalBytes)} GiB of this machine` : ''
+  const text = `${gib(own.availableBytes)} of ${gib(own.totalBytes)} GiB available${limit}`
+  const ok = own.availableBytes >= LITTLE_MEMORY_BYTES
   return { ...base, ok, found: ok ? text : `only ${text}` }
 }
 

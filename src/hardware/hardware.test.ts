@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -70,6 +70,9 @@ describe('diagnose', () => {
       {
         'sys/class/drm/card1/device/vendor': '0x1002\n',
         'sys/class/drm/card1/device/mem_info_vram_total': '17163091968\n',
+        'sys/class/drm/card1/device/mem_info_vram_used': '1073741824\n',
+        'sys/class/accel/accel0/device/vendor': '0x1022\n',
+        'sys/class/accel/accel0/device/vbnv': 'RyzenAI-npu4\n',
         'sys/class/drm/card10/device/vendor': '0x8086\n',
         'sys/class/drm/card2/device/vendor': '0x10de\n',
         'sys/class/drm/card0/status': 'no device here\n',
@@ -80,15 +83,18 @@ describe('diagnose', () => {
       },
       {
         flock: answer('flock from util-linux 2.38.1\n'),
-        'nvidia-smi': answer('NVIDIA RTX A6000, 49140\n'),
+        'nvidia-smi': answer('0, 00000000:21:00.0, NVIDIA RTX A6000, 49140, 48512, 0, 41\n'),
         podman: answer('5.4.2\n'),
         [join(folder, 'full/usr/bin/llama-server')]: answer('', 'version: 6000 (abc)\nbuilt with gcc\n'),
       },
     )
     const found = await findingsOf(machine)
     expect(Object.values(found).filter((finding) => !finding.ok)).toEqual([])
-    expect(found['gpu']?.found).toBe('AMD (card1), 16368 MiB; NVIDIA (card2); Intel (card10)')
-    expect(found['nvidia-smi']?.found).toBe('NVIDIA RTX A6000, 49140 MiB')
+    expect(found['gpu']?.found).toBe(
+      'AMD (gpu_index 0), 15.0 of 16.0 GiB free; NVIDIA RTX A6000 (gpu_index 0) at 0000:21:00.0, 47.4 of 48.0 GiB free; ' +
+        'Intel (gpu_index 0), memory unknown; NPU RyzenAI-npu4 (/dev/accel/accel0)',
+    )
+    expect(found['nvidia-smi']?.found).toBe('NVIDIA RTX A6000, 48.0 GiB')
     expect(found['memory']?.found).toBe('16.0 of 32.0 GiB available')
     expect(found['podman']?.found).toBe('Podman 5.4.2')
     expect(found['llama-server']?.found).toMatch(/usr\/bin\/llama-server, version 6000 \(abc\)$/)
@@ -98,7 +104,41 @@ describe('diagnose', () => {
     const machine = await machineWith('linked', { 'sys/devices/pci/0000:03:00.0/vendor': '0x1002\n' })
     await mkdir(join(machine.root, 'sys/class/drm/card0'), { recursive: true })
     await symlink('../../../devices/pci/0000:03:00.0', join(machine.root, 'sys/class/drm/card0/device'))
-    expect((await findingsOf(machine))['gpu']?.found).toBe('AMD (card0) at 0000:03:00.0')
+    expect((await findingsOf(machine))['gpu']?.found).toBe('AMD (gpu_index 0) at 0000:03:00.0, memory unknown')
+  })
+
+  it('tells of a limit on memory, and of sysfs that says nonsense', async () => {
+    const machine = await machineWith('limited', {
+      'proc/meminfo': 'MemTotal:       33554432 kB\nMemAvailable:   16777216 kB\n',
+      'proc/self/cgroup': '0::/\n',
+      'sys/fs/cgroup/memory.max': '2147483648\n',
+      'sys/fs/cgroup/memory.current': '1610612736\n',
+      'sys/fs/cgroup/memory.stat': 'anon 1\ninactive_file 1073741824\n',
+      'sys/class/drm/card0/device/vendor': '0x1002\n',
+      'sys/class/drm/card0/device/mem_info_vram_total': 'lots\n',
+    })
+    const found = await findingsOf(machine)
+    expect(found['memory']).toMatchObject({
+      ok: true,
+      found: '1.5 of 2.0 GiB available; a cgroup limits the 32.0 GiB of this machine',
+    })
+    expect(found['gpu']?.found).toMatch(/^AMD \(gpu_index 0\), memory unknown; .*mem_info_vram_total says "lots"/)
+  })
+
+  it('runs nvidia-smi once', async () => {
+    const machine = await machineWith('counted', { 'sys/class/drm/card0/device/vendor': '0x10de\n' })
+    const calls: string[] = []
+    await diagnose(
+      {
+        ...machine,
+        run: async (program) => {
+          calls.push(program)
+          return { kind: 'missing' }
+        },
+      },
+      { home: homeAt(join(machine.root, 'home')) },
+    )
+    expect(calls.filter((program) => program === 'nvidia-smi')).toHaveLength(1)
   })
 
   it('cannot run without any engine; with a llama-server the embedded one is optional', async () => {
@@ -181,6 +221,16 @@ describe('runCommand', () => {
       stdout: 'one\n',
       output: 'one\ntwo\n',
     })
+  })
+
+  it('does not wait for what holds the pipe of a program that hangs', async () => {
+    const began = performance.now()
+    const pidFile = join(folder, 'pid')
+    // The grandchild outlives the kill and has the same stdout.
+    const result = await runCommand('sh', ['-c', `sleep 20 & echo $! > '${pidFile}'; wait`], 1_000)
+    process.kill(Number(await readFile(pidFile, 'utf8')), 'SIGKILL')
+    expect(result).toEqual({ kind: 'failed', reason: 'gave no answer within 1 s' })
+    expect(performance.now() - began).toBeLessThan(15_000)
   })
 
   it('ends a program that hangs', async () => {

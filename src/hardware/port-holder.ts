@@ -1,5 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
+import { readProgramName } from './program-name.ts'
 
 /** The program that listens on a TCP port of this machine. */
 export interface PortHolder {
@@ -23,7 +24,7 @@ export async function findPortHolder(port: number, root = '/'): Promise<PortHold
   const pids = (await readdir(proc).catch(() => [])).filter((entry) => /^\d+$/.test(entry))
   for (const pid of pids) {
     if (await holdsSocket(join(proc, pid, 'fd'), inodes)) {
-      return { pid: Number(pid), program: await programOf(join(proc, pid)) }
+      return { pid: Number(pid), program: await readProgramName(join(proc, pid)) }
     }
   }
   return undefined
@@ -48,14 +49,6 @@ async function holdsSocket(fdFolder: string, inodes: ReadonlySet<string>): Promi
     const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1]
     return inode !== undefined && inodes.has(inode)
   })
-}
-
-/** argv[0] where it can be read: a program may rename its main thread, which changes `comm`. */
-async function programOf(folder: string): Promise<string> {
-  const program = basename((await readText(join(folder, 'cmdline'))).split('\0')[0] ?? '')
-  if (program !== '') return program
-  const comm = (await readText(join(folder, 'comm'))).trim()
-  return comm === '' ? 'unknown program' : comm
 }
 
 async function readText(path: string): Promise<string> {

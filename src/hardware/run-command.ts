@@ -13,31 +13,34 @@ export type RunCommand = (program: string, args: readonly string[]) => Promise<C
 const COMMAND_TIMEOUT_MS = 3_000
 const MAX_OUTPUT_BYTES = 256 * 1024
 
-/** The real RunCommand: English output, `timeoutMs` (3 s) at most, then SIGKILL. */
+/**
+ * The real RunCommand: English output, `timeoutMs` (3 s) at most, then SIGKILL. It does not wait for the end of what it killed: a program that
+ * hangs inside a driver cannot be ended, and a child of its own may hold the pipe.
+ */
 export function runCommand(
   program: string,
   args: readonly string[],
   timeoutMs = COMMAND_TIMEOUT_MS,
 ): Promise<CommandResult> {
   return new Promise((resolve) => {
-    execFile(
+    const child = execFile(
       program,
       [...args],
-      {
-        timeout: timeoutMs,
-        killSignal: 'SIGKILL',
-        maxBuffer: MAX_OUTPUT_BYTES,
-        env: { ...process.env, LC_ALL: 'C' },
-      },
+      { maxBuffer: MAX_OUTPUT_BYTES, killSignal: 'SIGKILL', env: { ...process.env, LC_ALL: 'C' } },
       (error, stdout, stderr) => {
+        clearTimeout(timer)
         if (error === null) return resolve({ kind: 'ok', stdout, output: stdout + stderr })
         if (error.code === 'ENOENT') return resolve({ kind: 'missing' })
-        if (error.killed === true) {
-          return resolve({ kind: 'failed', reason: `gave no answer within ${timeoutMs / 1000} s` })
-        }
         resolve({ kind: 'failed', reason: firstLine(stderr) ?? firstLine(stdout) ?? error.message })
       },
     )
+    const timer = setTimeout(() => {
+      resolve({ kind: 'failed', reason: `gave no answer within ${timeoutMs / 1000} s` })
+      child.kill('SIGKILL')
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+      child.unref()
+    }, timeoutMs)
   })
 }
 

@@ -6,7 +6,8 @@ import { createRunnerRegistry } from './build-registry.ts'
 import { createEngineReader } from './describe-engine.ts'
 import { createLlamaCppRunner } from './llama-cpp.ts'
 import { createSglangRunner, createVllmRunner } from './python-engines.ts'
-import { RUNNER_KEYS, SELF_MANAGED_RUNNERS } from './runner-keys.ts'
+import { SELF_MANAGED_RUNNERS } from './rules/service-keys.ts'
+import { RUNNER_KEYS } from './runner-keys.ts'
 import type { RunnerSettings } from './runner-settings.ts'
 import { createTemplateRunner } from './template-runner.ts'
 
@@ -20,9 +21,15 @@ describe('createRunnerRegistry', () => {
       ['cuda', 'LLAMA_API_KEY', 'llama-server'],
       ['vllm', 'VLLM_API_KEY', 'vllm'],
       ['sglang', undefined, 'sglang'],
+      ['flm', undefined, 'flm'],
+      ['kokoro', undefined, 'template'],
+      ['qwen3tts', undefined, 'template'],
+      ['moonshine', undefined, 'template'],
+      ['vibevoice', undefined, 'template'],
+      ['comfyui', undefined, 'template'],
     ])
     expect(registry.find('vllm')?.key).toBe('vllm')
-    expect(registry.find('kokoro')).toBeUndefined()
+    expect(registry.find('nobody')).toBeUndefined()
     expect(registry.find('custom')).toBeUndefined()
   })
 
@@ -50,7 +57,8 @@ describe('createRunnerRegistry', () => {
         .all()
         .map((runner) => runner.key)
         .slice(-3),
-    ).toEqual(['sglang', 'mine', 'custom'])
+    ).toEqual(['comfyui', 'mine', 'custom'])
+    expect(registry.all().filter(({ key }) => key === 'kokoro')).toHaveLength(1)
     expect(registry.find('mine')).toMatchObject({ dialect: 'template', template: ['--port', '${PORT}'] })
   })
 
@@ -61,7 +69,7 @@ describe('createRunnerRegistry', () => {
       createRunnerRegistry({})
         .all()
         .map((runner) => runner.key),
-    ).toEqual(RUNNER_KEYS.slice(0, 6))
+    ).toEqual(RUNNER_KEYS.filter((key) => key !== 'custom'))
   })
 })
 
@@ -103,6 +111,9 @@ describe('a runner of the user', () => {
       onClientAbort: 'drain',
     })
     expect(make({ routes: ['/tokenize'] }).routes).toEqual(['/tokenize'])
+    const media = make({ types: ['tts', 'transcription', 'image'], models_path: '' })
+    expect(media.routes).toEqual(['/v1/audio/speech', '/v1/audio/transcriptions', '/v1/images/generations'])
+    expect(media.probe.modelsPath).toBeUndefined()
   })
 
   it('takes `binary` for the program, and the whole template for what follows', async () => {

@@ -1,5 +1,6 @@
 import { createEngineReader } from './describe-engine.ts'
 import { createEmbeddedRunner } from './embedded.ts'
+import { createFlmRunner } from './flm.ts'
 import { createLlamaCppRunner } from './llama-cpp.ts'
 import { LLAMA_SERVER_KEYS, type LlamaServerKey } from './llama-server-keys.ts'
 import { createSglangRunner, createVllmRunner } from './python-engines.ts'
@@ -7,6 +8,7 @@ import type { RunnerRegistry } from './registry.ts'
 import type { Runner } from './runner.ts'
 import { isRunnerKey } from './runner-keys.ts'
 import type { RunnersSettings } from './runner-settings.ts'
+import { createServiceRunner } from './service-runners.ts'
 import { createTemplateRunner } from './template-runner.ts'
 
 /** They differ in the build that is meant. */
@@ -38,6 +40,10 @@ export function createRunnerRegistry(settings: RunnersSettings, signal?: AbortSi
     ),
     createVllmRunner({ settings: settings['vllm'] ?? {}, env, reader }),
     createSglangRunner({ settings: settings['sglang'] ?? {}, env, reader }),
+    createFlmRunner({ settings: settings['flm'] ?? {}, env, reader }),
+    ...(['kokoro', 'qwen3tts', 'moonshine', 'vibevoice', 'comfyui'] as const).map((key) =>
+      createServiceRunner(key, { settings: settings[key] ?? {}, env, reader }),
+    ),
     ...Object.entries(settings).flatMap(([key, own]) =>
       own?.template === undefined || (isRunnerKey(key) && key !== 'custom')
         ? []

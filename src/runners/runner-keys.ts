@@ -16,20 +16,7 @@ export const RUNNER_KEYS = [
 ] as const
 export type RunnerKey = (typeof RUNNER_KEYS)[number]
 
-/** Runners that serve a model of their own: no model has to be bound. The only list of them. Source: SPEC 10. */
-export const SELF_MANAGED_RUNNERS = [
-  'kokoro',
-  'qwen3tts',
-  'moonshine',
-  'vibevoice',
-] as const satisfies readonly RunnerKey[]
-
 /** Does hal0 give this key a meaning? `custom` is one of them: its meaning is its template. */
 export function isRunnerKey(key: string): key is RunnerKey {
   return RUNNER_KEYS.some((known) => known === key)
-}
-
-/** Does this runner bring its own model? */
-export function isSelfManagedRunner(key: string): boolean {
-  return SELF_MANAGED_RUNNERS.some((known) => known === key)
 }

@@ -9,9 +9,9 @@ export interface RunnerSettings {
   /** Image of the quadlet runtime. */
   readonly image?: string | undefined
   readonly on_client_abort?: Runner['onClientAbort'] | undefined
-  /** Makes the key a runner of the user's own: argv with ${PORT} ${MODEL} ${ALIAS} ${CTX} ${HOST}; without `binary` its first word is the program. */
+  /** Of a key of hal0's that is a service runner: how it is started. Else makes the key a runner of the user's own. Argv with ${PORT} ${MODEL} ${ALIAS} ${CTX} ${HOST}; without `binary` its first word is the program. */
   readonly template?: readonly string[] | undefined
-  /** GET paths of a template's engine; `identity_path` needs the key, and without it nobody is asked who he is. */
+  /** GET paths of such an engine; `models_path` '' = it has no list; `identity_path` needs the key, and without it nobody is asked who he is. */
   readonly health_path?: string | undefined
   readonly models_path?: string | undefined
   readonly identity_path?: string | undefined

@@ -63,6 +63,8 @@ export interface Runner {
   readonly probe: ProbeSpec
   /** Environment variable that carries the engine key; undefined = this engine has no keys. */
   readonly keyEnv: string | undefined
+  /** Requests that it works on at once, where it does not say so itself (`total_slots`); absent = it queues for itself. ≥ 1. */
+  readonly concurrency?: number
   /** What a cut client connection does to the engine. `drain`: read to the end, the lease is held until then. */
   readonly onClientAbort: 'abort' | 'drain'
   /** What a stop sends first; undefined = SIGTERM. */

@@ -21,9 +21,9 @@ const ROUTES_OF_TYPE: Readonly<Record<SlotType, readonly EngineRoute[]>> = {
   llm: ['/v1/chat/completions', '/v1/completions'],
   embedding: ['/v1/embeddings'],
   reranking: ['/v1/rerank'],
-  transcription: [],
-  tts: [],
-  image: [],
+  transcription: ['/v1/audio/transcriptions'],
+  tts: ['/v1/audio/speech'],
+  image: ['/v1/images/generations'],
 }
 
 /**
@@ -46,7 +46,7 @@ export function createTemplateRunner({ key, settings, template, env }: TemplateO
     routes: settings.routes ?? [...new Set(types.flatMap((type) => ROUTES_OF_TYPE[type]))],
     probe: {
       healthPath: settings.health_path ?? '/health',
-      modelsPath: settings.models_path ?? '/v1/models',
+      modelsPath: settings.models_path === '' ? undefined : (settings.models_path ?? '/v1/models'),
       identityPath: settings.key_env === undefined ? undefined : settings.identity_path,
     },
     keyEnv: settings.key_env,

@@ -1,24 +1,32 @@
 import type { SlotRow } from '../contract/slot-row.ts'
-import type { SlotFailure } from '../contract/slot-state.ts'
+import type { SanityResult, SlotFailure } from '../contract/slot-state.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import type { ExitFacts } from '../runtimes/runtime.ts'
+import type { ClaimTicket } from './claim-book.ts'
 import type { Deferred } from './deferred.ts'
 import type { Examination } from './examine-slot.ts'
 import type { Waiter } from './lease-book.ts'
 import type { AttemptMessage } from './load-attempt.ts'
+import type { PhaseOf } from './phase.ts'
 import type { Override } from './read-binding.ts'
 import type { Lease } from './slots.ts'
+import type { StartedBy } from './start-gate.ts'
+import type { StartedEngine } from './started-engine.ts'
 
 /** What is learnt of an engine. Each carries its attempt's id; those of a superseded attempt are dropped. */
 export type EngineMessage =
   | AttemptMessage
   | { readonly type: 'exited'; readonly attemptId: string; readonly facts: ExitFacts }
-  /** `modelId`: what the engine had, or was to have. */
+  /** The live watch: it does not answer any more. `reason` continues "the engine …". */
+  | { readonly type: 'found_dead'; readonly attemptId: string; readonly reason: string }
+  /** It has been ready for so long that what was before does not count any more. */
+  | { readonly type: 'recovered'; readonly attemptId: string }
+  /** `load`: it was still loading; undefined = it was up. `modelId`: what the engine had, or was to have. */
   | {
       readonly type: 'explained'
       readonly attemptId: string
       readonly failure: SlotFailure
-      readonly wasUp: boolean
+      readonly load: PhaseOf<'loading'> | undefined
       readonly modelId: string
     }
   | { readonly type: 'stopped'; readonly attemptId: string }
@@ -32,8 +40,8 @@ export type WishMessage =
   | { readonly type: 'acquire'; readonly waiter: Waiter }
   | { readonly type: 'withdraw'; readonly waiter: Waiter; readonly reason: unknown }
   | { readonly type: 'wait_elapsed'; readonly waiter: Waiter }
-  | { readonly type: 'release'; readonly lease: Lease }
-  | { readonly type: 'load'; readonly answer: Deferred<SlotRow> }
+  | { readonly type: 'release'; readonly lease: Lease; readonly isAnswered: boolean }
+  | { readonly type: 'load'; readonly by: StartedBy; readonly answer: Deferred<SlotRow> }
   | { readonly type: 'unload'; readonly drainMs: number; readonly answer: Deferred<SlotRow> }
   | { readonly type: 'restart'; readonly drainMs: number; readonly answer: Deferred<SlotRow> }
   /** `override` undefined = what the file says, which was just written. */
@@ -52,6 +60,8 @@ export type WishMessage =
     }
   /** Closes the slot if nothing of it runs or waits; else `slot.illegal_transition`. */
   | { readonly type: 'close_if_down'; readonly why: ClosingReason; readonly answer: Deferred<void> }
+  /** An earlier daemon started it; only as a slot's first message. `known`: what was found of its output. */
+  | { readonly type: 'adopt'; readonly engine: StartedEngine; readonly known: SanityResult | undefined }
   /** The slot's files may say something else now. Answered when they have been looked at. */
   | { readonly type: 'files_changed'; readonly answer: Deferred<SlotRow> }
   /** `attemptId`: the engine it was compared with; undefined = none ran. `override`: the one it was read with. */
@@ -63,6 +73,10 @@ export type WishMessage =
       readonly answers: readonly Deferred<SlotRow>[]
     }
   | { readonly type: 'drain_elapsed' }
+  /** Somebody needs the memory: now if nobody uses it, or when its requests have ended. */
+  | { readonly type: 'evict' | 'claim' | 'give_up_claim'; readonly ticket: ClaimTicket }
+  /** It may be quiet for long enough. */
+  | { readonly type: 'idle_due' }
   /** Could this model be loaded in the place of the engine that is up? `problem`: why not. */
   | {
       readonly type: 'turn_examined'

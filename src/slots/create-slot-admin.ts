@@ -4,6 +4,7 @@ import { findModelRow } from '../config/models/models-file.ts'
 import { checkSlotRefs } from '../config/slots/check-slot-refs.ts'
 import { isPinned } from '../config/slots/rules/is-pinned.ts'
 import { isSeedSlot } from '../config/slots/rules/seed-slot-table.ts'
+import { runnerKeyOf } from '../config/slots/rules/slot-defaults.ts'
 import { readSlotFile, removeSlotFile, slotFilePath } from '../config/slots/slot-file.ts'
 import { guardSlotPatch, guardSlotWrite } from '../config/slots/slot-gate.ts'
 import { readSlotData, renameSlotFile, writeSlotFile } from '../config/slots/write-slot.ts'
@@ -12,6 +13,7 @@ import type { SlotChange, SlotPayload } from '../contract/slot-config.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import { type Home, slotLogPath } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { isTagRunner } from '../runners/rules/service-keys.ts'
 import { examineSlot } from './examine-slot.ts'
 import type { PortPool } from './port-pool.ts'
 import { preferredProfile, wordsOf } from './read-binding.ts'
@@ -141,8 +143,9 @@ export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
     },
     swap: async (name, { modelId, persist, drainMs }) => {
       requireRow(slots, name)
-      await findModelRow(home, modelId)
       const config = await readSlotFile(home, name)
+      const isTag = config !== undefined && isTagRunner(runnerKeyOf(config))
+      if (!isTag) await findModelRow(home, modelId)
       const override = { modelId, ...(config === undefined ? {} : { over: wordsOf(config) }) }
       // Before anything is written or stopped: would it start?
       const { problem } = await examineSlot(deps, name, override, undefined)

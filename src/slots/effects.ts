@@ -1,15 +1,24 @@
+import type { LaunchRecord } from '../contract/launch-record.ts'
 import type { SlotFailure } from '../contract/slot-state.ts'
 import { type Home, slotLogPath } from '../files/home.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { MemoryNeed } from '../launch/rules/memory-need.ts'
 import type { RunnerRegistry } from '../runners/registry.ts'
 import type { ProbeSpec } from '../runners/runner.ts'
 import type { ExitFacts } from '../runtimes/runtime.ts'
-import { drawEngineKey } from './engine-key.ts'
+import { askSanity } from './ask-sanity.ts'
+import { createKeyDrawer } from './engine-key.ts'
+import { createNeedEstimator } from './estimate-need.ts'
 import { type Examination, examineSlot } from './examine-slot.ts'
 import { type EndedDuring, explainExit } from './explain-exit.ts'
+import { writeLaunchRecord } from './launch-record.ts'
+import { createLiveLook, type LiveLook } from './look-alive.ts'
 import type { PortPool } from './port-pool.ts'
 import { type Binding, prepareLaunch } from './prepare-launch.ts'
 import { createProber, type Prober } from './probe.ts'
+import type { MissingFiles } from './pull-missing.ts'
 import { type Override, readBinding, type SlotBinding } from './read-binding.ts'
+import type { SanityAsk, SanityVerdict } from './sanity.ts'
 import type { StartedEngine } from './started-engine.ts'
 
 /** What an actor needs of the world besides time and processes; tests replace it whole. */
@@ -23,19 +32,43 @@ export interface SlotEffects {
   drawKey(slot: string): Promise<string>
   openProber(origin: string, spec: ProbeSpec, engineKey: string | undefined): Prober
   logPath(slot: string): string
+  /** What has to be fetched before a start. */
+  readonly missing: MissingFiles
+  /** What a launch will take. Never rejects. */
+  estimate(binding: Binding): Promise<MemoryNeed>
+  /** Errors: `slot.spawn_failed`. */
+  recordLaunch(record: LaunchRecord): Promise<void>
+  /** Never rejects. */
+  askSanity(ask: SanityAsk): Promise<SanityVerdict>
+  openLiveLook(origin: string, spec: ProbeSpec, engineKey: string | undefined): LiveLook
   /** Never rejects. */
   explain(engine: StartedEngine, facts: ExitFacts, during: EndedDuring): Promise<SlotFailure>
 }
 
-export function createSlotEffects(home: Home, runners: RunnerRegistry, ports: PortPool): SlotEffects {
+export interface EffectsDeps {
+  readonly home: Home
+  readonly runners: RunnerRegistry
+  readonly ports: PortPool
+  readonly missing: MissingFiles
+  readonly clock: Clock
+}
+
+export function createSlotEffects(deps: EffectsDeps): SlotEffects {
+  const { home, runners, ports, missing, clock } = deps
   const sources = { home, runners, ports }
+  const drawKey = createKeyDrawer(home)
   return {
     readBinding: (slot, override) => readBinding(home, slot, override),
     prepare: (bound, previousPort, signal) => prepareLaunch(sources, bound, previousPort, signal),
     examine: (slot, override, running) => examineSlot(sources, slot, override, running),
-    drawKey: (slot) => drawEngineKey(home, slot),
+    drawKey,
     openProber: createProber,
     logPath: (slot) => slotLogPath(home, slot),
+    missing,
+    estimate: createNeedEstimator(),
+    recordLaunch: (record) => writeLaunchRecord(home, record),
+    askSanity: (ask) => askSanity(ask, { clock }),
+    openLiveLook: (origin, spec, engineKey) => createLiveLook(origin, spec, engineKey),
     explain: explainExit,
   }
 }

@@ -3,6 +3,7 @@ import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import { comparePlans } from '../launch/rules/compare-plans.ts'
 import { findDrift } from '../launch/rules/find-drift.ts'
 import type { ThinkingChoice } from '../launch/rules/launch-request.ts'
+import { fingerprintOf } from './fingerprint.ts'
 import type { PortPool } from './port-pool.ts'
 import { type Override, readBinding, type SlotBinding } from './read-binding.ts'
 import { type LaunchSources, resolveLaunch } from './resolve-launch.ts'
@@ -14,6 +15,8 @@ export interface Examination {
   readonly bound: SlotBinding | undefined
   /** Why a start now would fail; undefined = it would not (a slot without a model is no problem before somebody asks for it). */
   readonly problem: Hal0Error | undefined
+  /** Of a start now; undefined while there is a problem. */
+  readonly fingerprint: string | undefined
   /** For new requests; undefined while there is a problem. */
   readonly thinking: ThinkingChoice | undefined
   /** What a restart would change, in the user's words; empty when nothing runs. */
@@ -40,8 +43,9 @@ export async function examineSlot(
     const port = bound.config.port ?? runs?.plan.port
     const fresh = resolved.launchOn(port ?? PORT_UNKNOWN)
     const { thinking } = fresh
+    const fingerprint = fingerprintOf(resolved)
     if (running === undefined || runs === undefined) {
-      return { bound, problem: undefined, thinking, restartNeeded: [], drift: [] }
+      return { bound, problem: undefined, fingerprint, thinking, restartNeeded: [], drift: [] }
     }
     if (port !== undefined && port !== runs.plan.port) await sources.ports.checkFree(slot, port)
     const changes = comparePlans(
@@ -66,6 +70,7 @@ export async function examineSlot(
     return {
       bound,
       problem: undefined,
+      fingerprint,
       thinking,
       restartNeeded,
       drift: argv === undefined ? [] : findDrift(argv, fresh.plan),
@@ -73,7 +78,14 @@ export async function examineSlot(
   } catch (cause) {
     const problem = toHal0Error(cause)
     const isUnbound = running === undefined && problem.code === 'slot.not_ready'
-    return { bound, problem: isUnbound ? undefined : problem, thinking: undefined, restartNeeded: [], drift: [] }
+    return {
+      bound,
+      problem: isUnbound ? undefined : problem,
+      fingerprint: undefined,
+      thinking: undefined,
+      restartNeeded: [],
+      drift: [],
+    }
   }
 }
 

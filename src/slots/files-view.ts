@@ -88,6 +88,14 @@ export class FilesView {
     this.#problem = undefined
   }
 
+  /** An engine that runs already was found with this binding. */
+  adopted(bound: SlotBinding, thinking: ThinkingChoice): void {
+    // Its own file cannot be read now: what it said then keeps the slot listed.
+    this.#bound ??= bound
+    if (bound.modelId !== bound.config.model.default) this.override = { modelId: bound.modelId }
+    this.#thinking = thinking
+  }
+
   /** Nothing runs that could differ from the files, and the row names what is bound. */
   down(): void {
     this.#restartNeeded = []

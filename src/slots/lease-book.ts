@@ -11,6 +11,8 @@ export interface Waiter {
   readonly modelId?: string | undefined
   /** Its place in the order of arrival; set by the book. */
   nth?: number
+  /** Monotonic ms at which it came; set by the book. */
+  cameMs?: number
   /** Cancels the timer that bounds the wait for a load. */
   stopTimer?: (() => void) | undefined
 }
@@ -34,9 +36,16 @@ export class LeaseBook {
   /** Those of them that want a certain model; nearly always none. */
   readonly #choosy = new Set<Waiter>()
   #arrived = 0
-  readonly #onReleased: (lease: Lease) => void
+  readonly #onReleased: (lease: Lease, isAnswered: boolean) => void
+  readonly #nowMs: () => number
+  /** Monotonic ms at which an engine last sent something for a lease. */
+  lastMovedMs = Number.NEGATIVE_INFINITY
+  /** Monotonic ms at which the last lease ended. */
+  lastReleasedMs = Number.NEGATIVE_INFINITY
 
-  constructor(onReleased: (lease: Lease) => void) {
+  /** `nowMs`: monotonic. */
+  constructor(nowMs: () => number, onReleased: (lease: Lease, isAnswered: boolean) => void) {
+    this.#nowMs = nowMs
     this.#onReleased = onReleased
   }
 
@@ -53,6 +62,12 @@ export class LeaseBook {
     return this.#arrived
   }
 
+  /** Monotonic ms at which the oldest waiter came; undefined = nobody waits. */
+  get oldestMs(): number | undefined {
+    const [oldest] = this.#waiting
+    return oldest?.cameMs
+  }
+
   /** In order of arrival. */
   waiters(): Iterable<Waiter> {
     return this.#waiting
@@ -65,6 +80,7 @@ export class LeaseBook {
 
   enqueue(waiter: Waiter): void {
     waiter.nth = this.#arrived++
+    waiter.cameMs = this.#nowMs()
     this.#waiting.add(waiter)
     if (waiter.modelId !== undefined) this.#choosy.add(waiter)
   }
@@ -103,7 +119,9 @@ export class LeaseBook {
 
   /** Called by the actor for a lease whose release it was told of. False when it was revoked or released before. */
   close(lease: Lease): boolean {
-    return this.#active.delete(lease)
+    const isOpen = this.#active.delete(lease)
+    if (isOpen) this.lastReleasedMs = this.#nowMs()
+    return isOpen
   }
 
   #open({ slot, attemptId, endpoint }: Grantor): Lease {
@@ -113,7 +131,10 @@ export class LeaseBook {
       attemptId,
       endpoint,
       revoked: controller.signal,
-      release: () => this.#onReleased(lease),
+      moved: () => {
+        this.lastMovedMs = this.#nowMs()
+      },
+      release: (outcome) => this.#onReleased(lease, outcome === 'answered'),
     }
     this.#active.set(lease, controller)
     return lease

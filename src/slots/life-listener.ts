@@ -1,40 +1,22 @@
-import type { SlotRow } from '../contract/slot-row.ts'
-import type { DrainDeadline } from './drain-deadline.ts'
-import type { EngineLife } from './engine-life.ts'
-import type { FilesView } from './files-view.ts'
-import type { LeaseBook } from './lease-book.ts'
-import type { ActorDeps, LifeListener } from './life-ports.ts'
+import type { LifeListener } from './life-ports.ts'
 import { engineDiedError } from './slot-failures.ts'
-import type { StateBoard } from './state-board.ts'
-import type { WaitingRoom } from './waiting-room.ts'
-import type { Wishes } from './wishes.ts'
-
-/** The parts of one actor that hear of its engine's life. */
-export interface ListeningParts {
-  readonly name: string
-  readonly deps: ActorDeps
-  readonly book: LeaseBook
-  readonly drain: DrainDeadline
-  readonly files: FilesView
-  readonly life: EngineLife
-  readonly waitingRoom: WaitingRoom
-  readonly wishes: Wishes
-  readonly row: () => SlotRow
-  readonly board: StateBoard
-  readonly closed: () => void
-}
+import type { SlotParts } from './slot-parts.ts'
 
 /** What the life of the engine means for those who wait. Belongs to the slot's actor. */
-export function createLifeListener(partsOf: () => ListeningParts): LifeListener {
+export function createLifeListener(partsOf: () => SlotParts): LifeListener {
   return {
     onReady: () => {
-      const { files, row, waitingRoom, wishes } = partsOf()
+      const { evictions, files, idle, row, waitingRoom, wishes } = partsOf()
       wishes.load.resolve(row())
+      evictions.cameUp()
       waitingRoom.beginTurn()
       files.look()
+      idle.look()
+      evictions.review()
     },
     onLoadFailed: (error, failedModelId) => {
-      const { book, deps, files, life, name, waitingRoom, wishes } = partsOf()
+      const { book, claims, deps, files, life, name, waitingRoom, wishes } = partsOf()
+      if (life.phase.kind === 'down') claims.gone()
       // A load that was asked for while this one failed has joined it.
       wishes.next = undefined
       // Who waits for another model still has a chance.
@@ -53,7 +35,8 @@ export function createLifeListener(partsOf: () => ListeningParts): LifeListener 
       book.revokeAll(engineDiedError(name, exit))
     },
     onEngineGone: (attemptId) => {
-      const { deps, life, waitingRoom, wishes } = partsOf()
+      const { deps, idle, life, waitingRoom, wishes } = partsOf()
+      idle.stop()
       deps.onEngineGone(attemptId)
       waitingRoom.serve()
       if (life.phase.kind === 'stopping') wishes.boundStopWaits()
@@ -65,8 +48,9 @@ export function createLifeListener(partsOf: () => ListeningParts): LifeListener 
       return true
     },
     onDown: () => {
-      const { board, closed, deps, files, life, name, row, waitingRoom, wishes } = partsOf()
+      const { board, claims, closed, deps, files, gate, life, name, row, waitingRoom, wishes } = partsOf()
       files.down()
+      claims.gone()
       if (wishes.stop.size > 0) board.forgetFailure()
       wishes.stop.resolve(row())
       if (wishes.closing !== undefined) return closed()
@@ -78,7 +62,7 @@ export function createLifeListener(partsOf: () => ListeningParts): LifeListener 
         return
       }
       wishes.load.unboundWaits()
-      life.begin(nth)
+      gate.again(nth)
     },
   }
 }

@@ -1,20 +1,20 @@
 import type { LoadRecord } from '../contract/load-record.ts'
+import type { SlotRow } from '../contract/slot-row.ts'
 import type { Publisher } from '../events/bus.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import type { AttemptDeps } from './load-attempt.ts'
 import type { Try } from './phase.ts'
-import type { SlotSettings } from './settings.ts'
+
+/** One load has ended: the history and the metrics keep it. */
+export type LoadListener = (record: LoadRecord) => void
 
 /** What the life of an engine needs of the world. */
 export interface LifeDeps extends AttemptDeps {
   readonly bus: Publisher
   readonly log: Log
-  readonly settings: SlotSettings
+  readonly onLoadEnded: LoadListener
 }
-
-/** One load has ended: the history and the metrics keep it. */
-export type LoadListener = (record: LoadRecord) => void
 
 /** What the actor around it needs besides. */
 export interface ActorDeps extends LifeDeps {
@@ -22,6 +22,10 @@ export interface ActorDeps extends LifeDeps {
   readonly onEngineGone: (attemptId: string) => void
   /** Nothing of the slot runs any more, and nothing is about to. */
   readonly onDown: (slot: string) => void
+  /** Why nothing of the slot may start now, whoever asks; undefined = it may. Source: SPEC 8 "Arbiter". */
+  readonly startRefusal: (slot: string) => Hal0Error | undefined
+  /** Who else decides what the slot runs. */
+  readonly managedBy: (slot: string) => SlotRow['managed_by']
 }
 
 /** What the life of the engine means for those who wait for it. Called while a message is handled, never later. */

@@ -1,28 +1,39 @@
+import { runnerKeyOf } from '../config/slots/rules/slot-defaults.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { sleep } from '../kernel/clock.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import { toHal0Error } from '../kernel/errors.ts'
+import type { MemoryNeed } from '../launch/rules/memory-need.ts'
+import { isTagRunner } from '../runners/rules/service-keys.ts'
 import type { EngineProcess, Runtime } from '../runtimes/runtime.ts'
+import type { Admission, MemoryDesk } from './admission/admission.ts'
 import type { SlotEffects } from './effects.ts'
+import { type EngineNews, followEngine } from './follow-engine.ts'
+import { launchRecordOf } from './launch-record.ts'
 import type { Binding } from './prepare-launch.ts'
-import type { ProbeVerdict } from './probe.ts'
 import type { Override, SlotBinding } from './read-binding.ts'
-import { chooseProbeDelay } from './rules/probe-delay.ts'
-import { PROBE_EARLY_FOR_MS, PROBE_EARLY_MAX_MS, PROBE_FIRST_MS, PROBE_LATE_MS } from './settings.ts'
+import type { SlotSettings } from './settings.ts'
 import type { StartedEngine } from './started-engine.ts'
 
 export interface AttemptDeps {
   readonly effects: SlotEffects
   readonly runtime: Runtime
+  readonly desk: MemoryDesk
   readonly clock: Clock
+  readonly settings: SlotSettings
 }
 
 /** Messages of an attempt to its actor; each carries the attempt it belongs to. */
 export type AttemptMessage = { readonly attemptId: string } & (
   | { readonly type: 'configured'; readonly bound: SlotBinding }
+  /** Files are fetched; `message` says how far. */
+  | { readonly type: 'pulling'; readonly message: string }
+  | { readonly type: 'pulled' }
   | { readonly type: 'planned'; readonly binding: Binding }
+  /** Waits for memory; '' = not any more. */
+  | { readonly type: 'waiting'; readonly message: string }
+  | { readonly type: 'admitted'; readonly admission: Admission; readonly need: MemoryNeed }
   | { readonly type: 'spawned'; readonly engine: StartedEngine; readonly spawnMs: number }
-  | { readonly type: 'probed'; readonly verdict: ProbeVerdict; readonly warmMs: number }
+  | EngineNews
   | { readonly type: 'attempt_failed'; readonly error: Hal0Error }
 )
 
@@ -32,6 +43,8 @@ export interface AttemptInput {
   readonly attemptId: string
   readonly previousPort: number | null
   readonly override: Override | undefined
+  /** Monotonic ms at which the oldest request that waits for the slot came. */
+  readonly oldestWaiterMs: () => number | undefined
 }
 
 /** One start, running outside the actor. */
@@ -46,14 +59,17 @@ export interface LoadAttempt {
   cancel(): void
 }
 
-/** Prepares the launch, draws the key, spawns, then looks at the engine until it is ready. Everything it learns is posted. */
+/**
+ * Fetches what is missing, prepares the launch, asks for memory, draws the key, spawns, then follows the engine until it is ready. Everything
+ * it learns is posted. Source: SPEC 5.
+ */
 export function beginAttempt(
   deps: AttemptDeps,
   input: AttemptInput,
   post: (message: AttemptMessage) => void,
 ): LoadAttempt {
   const { slot, attemptId } = input
-  const { effects } = deps
+  const { effects, clock } = deps
   const abort = new AbortController()
   let isSpawning = false
   const say = (message: AttemptMessage) => {
@@ -61,43 +77,86 @@ export function beginAttempt(
   }
 
   async function spawn(): Promise<StartedEngine | undefined> {
-    const begunMs = deps.clock.monotonicMs()
+    let begunMs = clock.monotonicMs()
     const bound = await effects.readBinding(slot, input.override)
     say({ type: 'configured', attemptId, bound })
+    await fetchMissing(bound)
     const binding = await effects.prepare(bound, input.previousPort, abort.signal)
-    const engine = await start(binding, begunMs).catch((cause: unknown) => {
+    let admission: Admission | undefined
+    const giveBack = () => {
       binding.releasePort()
+      admission?.settle()
+    }
+    try {
+      if (abort.signal.aborted) {
+        giveBack()
+        return undefined
+      }
+      say({ type: 'planned', attemptId, binding })
+      const preparedMs = clock.monotonicMs() - begunMs
+      const need = await effects.estimate(binding)
+      admission = await admit(binding, need)
+      begunMs = clock.monotonicMs() - preparedMs
+      const engine = await start(binding, need, admission, begunMs)
+      if (engine === undefined) giveBack()
+      else void engine.process.exited.then(giveBack)
+      return engine
+    } catch (cause) {
+      giveBack()
       throw cause
-    })
-    if (engine === undefined) binding.releasePort()
-    else void engine.process.exited.then(binding.releasePort)
-    return engine
+    }
   }
 
-  async function start(binding: Binding, begunMs: number): Promise<StartedEngine | undefined> {
+  /** Its own clock: nothing else of a load counts while files are fetched. */
+  async function fetchMissing(bound: SlotBinding): Promise<void> {
+    const isTag = isTagRunner(runnerKeyOf(bound.config))
+    const missing = bound.modelId === '' || isTag ? undefined : await effects.missing.find(bound.modelId)
+    if (missing === undefined || abort.signal.aborted) return
+    say({ type: 'pulling', attemptId, message: `fetching ${missing.what}` })
+    await missing.fetch(abort.signal, (message) => say({ type: 'pulling', attemptId, message }))
+    say({ type: 'pulled', attemptId })
+  }
+
+  function admit({ bound }: Binding, need: MemoryNeed): Promise<Admission> {
+    const { config } = bound
+    return deps.desk.admit({
+      slot,
+      device: config.device,
+      gpuIndex: config.gpu_index,
+      need,
+      mode: config.admission ?? deps.settings.admission,
+      signal: abort.signal,
+      oldestWaiterMs: input.oldestWaiterMs,
+      onWaiting: (message) => say({ type: 'waiting', attemptId, message }),
+    })
+  }
+
+  async function start(
+    binding: Binding,
+    need: MemoryNeed,
+    admission: Admission,
+    begunMs: number,
+  ): Promise<StartedEngine | undefined> {
     if (abort.signal.aborted) return undefined
-    say({ type: 'planned', attemptId, binding })
-    const keyEnv = binding.plan.keyEnv
+    say({ type: 'admitted', attemptId, admission, need })
+    const { keyEnv } = binding.plan
     const engineKey = keyEnv === undefined ? undefined : await effects.drawKey(slot)
+    // Before there is a process: whoever finds it must be able to know what it is.
+    await effects.recordLaunch(launchRecordOf(slot, attemptId, binding, need))
     const logPath = effects.logPath(slot)
     if (abort.signal.aborted) return undefined
     const secretEnv = keyEnv === undefined || engineKey === undefined ? {} : { [keyEnv]: engineKey }
     isSpawning = true
     const process = await deps.runtime.start(binding.plan, { attemptId, secretEnv, logPath })
-    const engine: StartedEngine = { attemptId, binding, process, engineKey, logPath }
-    say({ type: 'spawned', attemptId, engine, spawnMs: deps.clock.monotonicMs() - begunMs })
+    const engine: StartedEngine = { attemptId, binding, process, engineKey, logPath, need }
+    say({ type: 'spawned', attemptId, engine, spawnMs: clock.monotonicMs() - begunMs })
+    void followEngine(deps, engine, { signal: abort.signal, onUp: admission.settle }, say)
     return engine
   }
 
   const started = spawn().catch((cause: unknown) => {
     say({ type: 'attempt_failed', attemptId, error: toHal0Error(cause) })
     return undefined
-  })
-  void started.then(async (engine) => {
-    if (engine !== undefined)
-      await watch(deps, engine, abort.signal, (verdict, warmMs) => {
-        say({ type: 'probed', attemptId, verdict, warmMs })
-      })
   })
   return {
     id: attemptId,
@@ -111,35 +170,16 @@ export function beginAttempt(
   }
 }
 
-/** Looks until the engine is ready or proves to be someone else's, or until nobody wants to know any more. */
-async function watch(
-  { clock, effects }: AttemptDeps,
+/** The same for an engine that an earlier daemon started: it is followed from where it is. Source: SPEC 4 "Adoption". */
+export function adoptAttempt(
+  deps: AttemptDeps,
   engine: StartedEngine,
-  signal: AbortSignal,
-  tell: (verdict: ProbeVerdict, warmMs: number) => void,
-): Promise<void> {
-  const { plan, runner } = engine.binding
-  const prober = effects.openProber(`http://127.0.0.1:${plan.port}`, runner.probe, engine.engineKey)
-  const begunMs = clock.monotonicMs()
-  const ended = new AbortController()
-  void engine.process.exited.then(() => ended.abort())
-  const stop = AbortSignal.any([signal, ended.signal])
-  let delayMs = PROBE_FIRST_MS
-  let told: ProbeVerdict['kind'] = 'silent'
-  while (!stop.aborted) {
-    const verdict = await prober.look()
-    const ageMs = clock.monotonicMs() - begunMs
-    if (verdict.kind !== told && !stop.aborted) tell(verdict, ageMs)
-    told = verdict.kind
-    if (verdict.kind === 'ready' || verdict.kind === 'stranger') break
-    delayMs = chooseProbeDelay({
-      previousMs: delayMs,
-      ageMs,
-      earlyForMs: PROBE_EARLY_FOR_MS,
-      earlyMaxMs: PROBE_EARLY_MAX_MS,
-      lateMs: PROBE_LATE_MS,
-    })
-    await sleep(clock, delayMs, stop)
-  }
-  await prober.close()
+  isJudged: boolean,
+  post: (message: AttemptMessage) => void,
+): LoadAttempt {
+  const abort = new AbortController()
+  void followEngine(deps, engine, { signal: abort.signal, isJudged, onUp: () => {} }, (message) => {
+    if (!abort.signal.aborted) post(message)
+  })
+  return { id: engine.attemptId, spawned: Promise.resolve(engine.process), cancel: () => abort.abort() }
 }

@@ -8,6 +8,7 @@ export class LoadTimes {
   #last: LoadPhases | undefined
   #lastMs = FIRST_LOAD_GUESS_MS
   #stopMs: number | undefined
+  #drainMs: number | undefined
 
   /** Of the last completed load. */
   get last(): LoadPhases | undefined {
@@ -16,7 +17,13 @@ export class LoadTimes {
 
   /** The phases of a load that begins now; the stop that it had to wait for is part of it. */
   begin(): LoadPhases {
-    return this.#stopMs === undefined ? {} : { stop: this.#stopMs }
+    if (this.#stopMs === undefined) return {}
+    return this.#drainMs === undefined ? { stop: this.#stopMs } : { drain: this.#drainMs, stop: this.#stopMs }
+  }
+
+  /** The leases of the engine that is being stopped took so long to end; undefined = there were none. */
+  drained(drainMs: number | undefined): void {
+    this.#drainMs = drainMs === undefined ? undefined : Math.round(drainMs)
   }
 
   completed(took: LoadPhases, wholeMs: number): void {
@@ -29,6 +36,7 @@ export class LoadTimes {
     this.#stopMs = Math.round(tookMs)
     next()
     this.#stopMs = undefined
+    this.#drainMs = undefined
   }
 
   /** What a load that has run for `elapsedMs` may still take; negative = it takes longer than the last one. */

@@ -10,10 +10,14 @@ import { bindingOf, type SlotBinding } from './read-binding.ts'
 import { failureOf } from './slot-failures.ts'
 import { StateBoard } from './state-board.ts'
 import { createRecordWriter, type RecordWriter, readStateRecord } from './state-record.ts'
+import type { Adoption } from './take-survivors.ts'
+import { tellStranger } from './tell-stranger.ts'
 
 export interface OpenSlotDeps extends ActorDeps {
   readonly home: Home
-  readonly ports: Pick<PortPool, 'prefer' | 'forget'>
+  readonly ports: Pick<PortPool, 'prefer' | 'forget' | 'checkFree'>
+  /** Engines of an earlier daemon, by slot; each is taken over once. */
+  readonly adoptions: Map<string, Adoption>
 }
 
 export interface OpenSlot {
@@ -24,8 +28,8 @@ export interface OpenSlot {
 }
 
 /**
- * One actor on the slot's file and record. Engines of an earlier daemon are gone by now, so whatever the record says was live is offline;
- * a file that cannot be used is a failure before any load. Undefined = there is no file. Source: SPEC 4 "Adoption".
+ * One actor on the slot's file and record. An engine of an earlier daemon goes on as the slot's; without one, whatever the record says was live is
+ * offline; a file that cannot be used is a failure before any load. Undefined = there is no file. Source: SPEC 4 "Adoption".
  */
 export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSlot | undefined> {
   const { home, log, clock, ports } = deps
@@ -53,13 +57,18 @@ export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSl
       port: before?.port ?? bound?.config.port ?? null,
       updated_at: isoTime(clock.nowMs()),
       message: failure?.message ?? '',
-      extra: failure === undefined ? {} : { failure },
+      extra: { ...(failure && { failure }), ...(before?.extra.breakers && { breakers: before.extra.breakers }) },
     },
     { clock, bus: deps.bus, writer },
   )
   board.refresh({})
   if (before?.port !== undefined && before.port !== null) ports.prefer(name, before.port)
-  return { actor: new SlotActor(name, bound, board, deps), writer, configuredPort: bound?.config.port }
+  const actor = new SlotActor(name, bound, board, deps)
+  const adoption = deps.adoptions.get(name)
+  deps.adoptions.delete(name)
+  if (adoption !== undefined) actor.post({ type: 'adopt', ...adoption })
+  else if (before?.extra.process !== undefined && before.port !== null) void tellStranger(name, before.port, deps)
+  return { actor, writer, configuredPort: bound?.config.port }
 }
 
 /** Once per slot and daemon. Source: SPEC 3 `slot.lru_flag_retired`. */

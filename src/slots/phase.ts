@@ -1,7 +1,8 @@
 import type { LoadPhases } from '../contract/slot-row.ts'
+import type { SanityResult } from '../contract/slot-state.ts'
 import type { CancelTimer } from '../kernel/clock.ts'
 import type { EngineMessage } from './actor-messages.ts'
-import { type AttemptDeps, type AttemptInput, beginAttempt, type LoadAttempt } from './load-attempt.ts'
+import type { AttemptDeps, LoadAttempt } from './load-attempt.ts'
 import type { StartedEngine } from './started-engine.ts'
 
 /** A load that finds no verdict is begun once more, not for ever. Source: SPEC 5. */
@@ -15,59 +16,67 @@ export type Phase =
       readonly kind: 'loading'
       readonly attempt: LoadAttempt
       readonly nth: Try
+      /** Monotonic and wall clock. */
       readonly begunMs: number
+      readonly begunAtMs: number
       readonly took: LoadPhases
       /** What it loads, as far as that is known; undefined = what the file says, which has not been read yet. */
       modelId: string | undefined
+      /** What tells this launch from another; NO_LAUNCH until it is planned. */
+      launch: string
       /** Undefined until the process was spawned. */
       engine: StartedEngine | undefined
-      readonly timers: readonly CancelTimer[]
+      /** It answers with its model; whether what it answers makes sense is still asked. `parallel` as below. */
+      answers: { readonly parallel: number | null } | undefined
+      timers: readonly CancelTimer[]
     }
   | {
       readonly kind: 'up'
       readonly attempt: LoadAttempt
       readonly engine: StartedEngine
-      /** False: the engine lists no model (yet). */
+      /** False: the engine lists no model (yet), or what it answers with it is still being looked at. */
       hasModel: boolean
       /** Sequences it decodes at once; null = it queues for itself. */
       parallel: number | null
+      /** Monotonic; undefined = it never was. */
+      readySinceMs: number | undefined
+      /** Ends the live watch, and the timer of its recovery. */
+      readonly stopWatch: () => void
     }
   /** The process is being ended, or what it left behind. */
   | {
       readonly kind: 'stopping'
       readonly attemptId: string
       readonly begunMs: number
+      /** Its memory is to come back from now on. */
+      readonly onDead: () => void
       /** Somebody asked for another start meanwhile: who waits, waits for that one, however this one ended. */
       isOvertaken: boolean
     }
 
 export type PhaseOf<Kind extends Phase['kind']> = Extract<Phase, { kind: Kind }>
 
-/** Begins a start, and the clocks that end it: a load without a verdict says so, then is given up. Source: SPEC 5. */
-export function beginLoading(
-  deps: AttemptDeps & { readonly settings: { readonly loadVerdictMs: number; readonly loadLimitMs: number } },
-  start: AttemptInput,
-  { nth, took }: Pick<PhaseOf<'loading'>, 'nth' | 'took'>,
+/** The clocks that end a load: one without a verdict says so, then is given up. They begin anew with each call. Source: SPEC 5. */
+export function startClocks(
+  phase: PhaseOf<'loading'>,
+  { clock, settings }: Pick<AttemptDeps, 'clock' | 'settings'>,
   post: (message: EngineMessage) => void,
-): PhaseOf<'loading'> {
-  const { clock, settings } = deps
-  const { attemptId, override } = start
-  return {
-    kind: 'loading',
-    attempt: beginAttempt(deps, start, post),
-    nth,
-    begunMs: clock.monotonicMs(),
-    took,
-    modelId: override?.modelId,
-    engine: undefined,
-    timers: [
-      clock.setTimer(settings.loadVerdictMs, () => post({ type: 'verdict_due', attemptId })),
-      clock.setTimer(settings.loadLimitMs, () => post({ type: 'limit_due', attemptId })),
-    ],
-  }
+): void {
+  stopClocks(phase)
+  const attemptId = phase.attempt.id
+  phase.timers = [
+    clock.setTimer(settings.loadVerdictMs, () => post({ type: 'verdict_due', attemptId })),
+    clock.setTimer(settings.loadLimitMs, () => post({ type: 'limit_due', attemptId })),
+  ]
 }
 
-/** A load has its verdict, or nobody wants one any more. */
-export function cancelTimers(phase: PhaseOf<'loading'>): void {
+/** A load has its verdict, or waits for something that has a clock of its own. */
+export function stopClocks(phase: PhaseOf<'loading'>): void {
   for (const cancel of phase.timers) cancel()
+  phase.timers = []
+}
+
+/** What the record keeps of the gate: an engine that is found again with it needs no second look. */
+export function sanityOf(isGated: boolean, verdict: 'passed' | 'unsupported' | undefined): SanityResult {
+  return isGated ? (verdict ?? 'passed') : 'off'
 }

@@ -25,6 +25,8 @@ export interface PortPool {
    * free and no other slot's preference; else the lowest free one of the range, those that others prefer last.
    */
   claim(slot: string, wish: PortWish): Promise<PortClaim>
+  /** The slot's engine runs on it already. Returns the release, as of a claim. */
+  hold(slot: string, port: number): () => void
   /** Could this slot claim that port now? Errors: `slot.port_in_use`. */
   checkFree(slot: string, port: number): Promise<void>
   /** The port that this slot had, or is to have. A port is preferred by one slot: the last one for which it was said. */
@@ -105,6 +107,7 @@ export function createPortPool(
       tail = result.catch(() => undefined)
       return result
     },
+    hold: (slot, port) => take(slot, port).release,
     checkFree,
     prefer,
     suggest: (slot) => findFree(slot, preferences.get(slot)),

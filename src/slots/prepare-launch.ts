@@ -1,6 +1,7 @@
 import type { LaunchPlan } from '../contract/launch-plan.ts'
 import type { AssembledLaunch } from '../launch/rules/launch-request.ts'
 import type { Runner } from '../runners/runner.ts'
+import { fingerprintOf } from './fingerprint.ts'
 import type { PortPool } from './port-pool.ts'
 import type { SlotBinding } from './read-binding.ts'
 import { type LaunchSources, resolveLaunch } from './resolve-launch.ts'
@@ -13,6 +14,8 @@ export interface Binding {
   readonly plan: LaunchPlan
   /** Which build of the engine was started; absent = it cannot be told. */
   readonly build?: string | undefined
+  /** Tells launches apart, whatever their port. */
+  readonly fingerprint: string
   /** To be called when no process of this start is left: others may have the port then. Idempotent. */
   readonly releasePort: () => void
 }
@@ -37,7 +40,8 @@ export async function prepareLaunch(
   try {
     const launch = resolved.launchOn(claim.port)
     const { runner, build } = resolved
-    return { bound, runner, launch, plan: launch.plan, build, releasePort: claim.release }
+    const fingerprint = fingerprintOf(resolved)
+    return { bound, runner, launch, plan: launch.plan, build, fingerprint, releasePort: claim.release }
   } catch (cause) {
     claim.release()
     throw cause

@@ -1,9 +1,11 @@
 import { findModelRow } from '../config/models/models-file.ts'
 import { defaultProfileOf, readProfile } from '../config/profiles/profiles-file.ts'
 import { fitsSlot } from '../config/profiles/rules/fits-slot.ts'
+import { runnerKeyOf } from '../config/slots/rules/slot-defaults.ts'
 import { readSlotFile, type SlotConfig, slotFilePath } from '../config/slots/slot-file.ts'
 import type { Home } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { isTagRunner } from '../runners/rules/service-keys.ts'
 
 /** A model that a swap or a request put into the slot without writing it; it holds until the slot is unloaded or restarted. */
 export interface Override {
@@ -58,6 +60,7 @@ export function bindingOf(config: SlotConfig): SlotBinding {
 
 /** The profile that a model would like, when there is one and the slot can run it. Errors: `config.invalid`. */
 export async function preferredProfile(home: Home, modelId: string, config: SlotConfig): Promise<string | undefined> {
+  if (isTagRunner(runnerKeyOf(config))) return undefined
   const name = (await findModelRow(home, modelId)).preferred_profile
   if (name === undefined) return undefined
   const profile = await readProfile(home, name)

@@ -6,6 +6,7 @@ import { Hal0Error } from '../kernel/errors.ts'
 import { listNames } from '../kernel/list-names.ts'
 import { selectNearest } from '../kernel/nearest-word.ts'
 import { assembleLaunch } from '../launch/rules/assemble-launch.ts'
+import { modelOfTag } from '../launch/rules/flm-layers.ts'
 import type { AssembledLaunch, LaunchModel, LaunchRequest } from '../launch/rules/launch-request.ts'
 import type { RunnerRegistry } from '../runners/registry.ts'
 import type { Runner } from '../runners/runner.ts'
@@ -36,7 +37,7 @@ export async function resolveLaunch(sources: LaunchSources, bound: SlotBinding):
   const profile = await findProfile(sources.home, bound)
   const runner = findRunner(sources.runners, bound, profile)
   if (bound.modelId === '' && !runner.isSelfManaged) throw noModelBound(config.name)
-  const model = bound.modelId === '' ? undefined : await readModel(sources.home, bound.modelId)
+  const model = bound.modelId === '' ? undefined : await readModel(sources.home, runner, bound.modelId)
   const command = await runner.findCommand()
   const { abilities, help, build } = await runner.describe(command)
   const request: Omit<LaunchRequest, 'port'> = {
@@ -61,6 +62,7 @@ export async function resolveLaunch(sources: LaunchSources, bound: SlotBinding):
     threads: config.threads,
     gpuIndex: config.gpu_index,
     env: config.server.env,
+    ...(config.npu === undefined ? {} : { npu: config.npu }),
   }
   return {
     bound,
@@ -94,7 +96,9 @@ async function findProfile(home: Home, { config, profile: name }: SlotBinding): 
   )
 }
 
-async function readModel(home: Home, id: string): Promise<LaunchModel> {
+async function readModel(home: Home, runner: Pick<Runner, 'modelRef'>, id: string): Promise<LaunchModel> {
+  // Its engine has its own names for models; no row has to say anything.
+  if (runner.modelRef === 'tag') return modelOfTag(id)
   return launchModelOf(id, await findModelRow(home, id))
 }
 

@@ -11,6 +11,8 @@ export interface SanityAsk {
   /** On a CPU answers may take much longer. */
   readonly isCpu: boolean
   readonly signal: AbortSignal
+  /** As the runner says; `drain`: the engine does not bear a cut connection, its answer is read to the end. Absent = `abort`. */
+  readonly onClientAbort?: 'abort' | 'drain'
 }
 
 /** Source: SPEC 5 "output-sanity gate". */

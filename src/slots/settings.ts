@@ -1,5 +1,6 @@
 import type { DaemonSettings } from '../config/settings/daemon-settings.ts'
 import { KIB, MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
+import type { SanityMode } from './rules/choose-sanity-mode.ts'
 
 /** Numbers of the slot lifecycle that a home can change (`[slots]` in hal0.toml). Source: SPEC 5, 11. */
 export interface SlotSettings {
@@ -13,16 +14,32 @@ export interface SlotSettings {
   readonly loadVerdictMs: number
   /** A load without a verdict is stopped and begun once more; the second time it has failed. */
   readonly loadLimitMs: number
+  /** Ready without a request for so long: idle. A slot may say another time. */
+  readonly idleTimeoutMs: number
+  /** Unloaded so long after its last request; 0 = never. A slot may say another time. */
+  readonly unloadAfterMs: number
+  readonly admission: 'enforce' | 'warn' | 'off'
+  readonly outputSanity: SanityMode
+  /** The environment says so (HAL0_SLOT_OUTPUT_SANITY=0), whatever slots say. */
+  readonly isSanityOffEverywhere: boolean
 }
 
 /** The slots' part of hal0.toml; defaults live in its schema. */
-export function slotSettingsOf({ slots }: DaemonSettings): SlotSettings {
+export function slotSettingsOf(
+  { slots }: DaemonSettings,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): SlotSettings {
   return {
     queueLimit: slots.queue_limit,
     stopGraceMs: slots.stop_grace_s * SECOND_MS,
     stopWaitMs: slots.stop_wait_s * SECOND_MS,
     loadVerdictMs: slots.load_verdict_s * SECOND_MS,
     loadLimitMs: slots.load_limit_s * SECOND_MS,
+    idleTimeoutMs: slots.idle_timeout_s * SECOND_MS,
+    unloadAfterMs: slots.unload_after_s * SECOND_MS,
+    admission: slots.admission,
+    outputSanity: slots.output_sanity,
+    isSanityOffEverywhere: env['HAL0_SLOT_OUTPUT_SANITY'] === '0',
   }
 }
 

@@ -21,9 +21,54 @@ export function noSlotError(slot: string, known: readonly string[]): Hal0Error {
 export function loadFailedError(slot: string, failure: SlotFailure): Hal0Error {
   const message = `slot ${slot} could not be loaded: ${failure.message}`
   const details = { slot, remedy: failure.remedy, ...(failure.line === null ? {} : { line: failure.line }) }
-  return failure.code === 'slot.health_failed'
-    ? Hal0Error.of('slot.health_failed', message, { details })
-    : Hal0Error.of('slot.spawn_failed', message, { details })
+  switch (failure.code) {
+    case 'slot.health_failed':
+    case 'slot.output_sanity_failed':
+      return Hal0Error.of(failure.code, message, { details })
+    default:
+      return Hal0Error.of('slot.spawn_failed', message, { details })
+  }
+}
+
+/** What the engine answers makes no sense. Source: SPEC 5 "output-sanity gate". */
+export function insaneError(
+  slot: string,
+  { sample, why }: { readonly sample: string; readonly why: string },
+): Hal0Error {
+  const message = `the engine of slot ${slot} answers a known question wrongly (${why}): ${JSON.stringify(sample)}`
+  const remedy =
+    'Try another build, quantisation or device; if the model is right as it is, set `output_sanity = "lenient"` or `"off"` in the slot\'s file.'
+  return Hal0Error.of('slot.output_sanity_failed', message, {
+    details: { slot, sample, setting: 'output_sanity', remedy },
+  })
+}
+
+/** The live watch has given it up. `reason` continues "the engine …". */
+export function unansweringError(slot: string, reason: string): Hal0Error {
+  return Hal0Error.of('dispatch.upstream_unavailable', `the engine of slot ${slot} ${reason}`, { details: { slot } })
+}
+
+/** Nothing is started before the cool-down is over. Source: SPEC 6. */
+export function crashLoopingError(
+  slot: string,
+  { isParked, failures, waitMs }: { readonly isParked: boolean; readonly failures: number; readonly waitMs: number },
+  last: SlotFailure | undefined,
+): Hal0Error {
+  const retryAfterS = retryAfterSeconds(waitMs)
+  const how = isParked ? 'is parked' : 'waits'
+  const why = last === undefined ? '' : `; the last time: ${last.message}`
+  const message = `slot ${slot} failed ${failures} ${failures === 1 ? 'time' : 'times in a row'} and ${how} for ${retryAfterS} s${why}`
+  const first = last === undefined ? `Look at \`hal0 slot logs ${slot}\`.` : last.remedy
+  return Hal0Error.of('slot.crash_looping', message, {
+    retryAfterS,
+    details: {
+      slot,
+      failures,
+      parked: isParked,
+      retry_after_s: retryAfterS,
+      remedy: `${first} \`hal0 slot load ${slot}\` tries at once.`,
+    },
+  })
 }
 
 /** Two loads in a row found no verdict. `limitMs`: how long each had. */

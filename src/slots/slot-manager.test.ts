@@ -2,8 +2,10 @@ import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { OPEN_DESK } from '../../test/support/actor-harness.ts'
 import { FakeRuntime } from '../../test/support/fake-runtime.ts'
 import { ManualClock } from '../../test/support/manual-clock.ts'
+import { daemonSettingsSchema } from '../config/settings/daemon-settings.ts'
 import { slotFilePath, slotsFolder } from '../config/slots/slot-file.ts'
 import type { NewEvent } from '../contract/events.ts'
 import { type Home, homeAt, slotStatePath } from '../files/home.ts'
@@ -11,6 +13,7 @@ import { silentLog } from '../kernel/log.ts'
 import { deferred } from './deferred.ts'
 import { createSlotEffects } from './effects.ts'
 import { createPortPool } from './port-pool.ts'
+import { slotSettingsOf } from './settings.ts'
 import { openSlots } from './slot-manager.ts'
 
 let home: Home
@@ -36,13 +39,31 @@ async function openAll() {
   const ports = createPortPool([1, 1])
   const slots = await openSlots({
     home,
-    ports: { forget: () => undefined, prefer: (slot, port) => void preferred.push([slot, port]) },
+    ports: { ...ports, forget: () => undefined, prefer: (slot, port) => void preferred.push([slot, port]) },
+    adoptions: new Map(),
+    openDesk: () => OPEN_DESK,
+    onLoadEnded: () => {},
+    startRefusal: () => undefined,
+    managedBy: () => null,
     clock,
     runtime: new FakeRuntime(clock),
     bus: { publish: (event) => void events.push(event) },
     log: { ...silentLog, warn: (_facts, message) => void warnings.push(message) },
-    effects: createSlotEffects(home, { find: () => undefined, all: () => [] }, ports),
-    settings: { queueLimit: 1, stopGraceMs: 1, stopWaitMs: 1, loadVerdictMs: 1, loadLimitMs: 1 },
+    effects: createSlotEffects({
+      home,
+      runners: { find: () => undefined, all: () => [] },
+      ports,
+      clock,
+      missing: { find: async () => undefined },
+    }),
+    settings: {
+      ...slotSettingsOf(daemonSettingsSchema.parse({}), {}),
+      queueLimit: 1,
+      stopGraceMs: 1,
+      stopWaitMs: 1,
+      loadVerdictMs: 1,
+      loadLimitMs: 1,
+    },
   })
   return { slots, events, warnings, preferred }
 }

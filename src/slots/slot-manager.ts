@@ -8,16 +8,26 @@ import { slotStatePath } from '../files/home.ts'
 import { messageOf } from '../kernel/errors.ts'
 import type { SlotActor } from './actor.ts'
 import type { ClosingReason } from './actor-messages.ts'
+import type { MemoryDesk } from './admission/admission.ts'
+import type { Residents } from './admission/residents.ts'
+import { createResidents } from './create-residents.ts'
 import { type Deferred, deferred } from './deferred.ts'
 import { type OpenSlot, type OpenSlotDeps, openSlot } from './open-slot.ts'
-import type { Override } from './read-binding.ts'
+import type { Override, SlotBinding } from './read-binding.ts'
+import { isShadow } from './rules/shadow-rows.ts'
 import { closingError, noSlotError } from './slot-failures.ts'
 import type { Lease, Slots, StopRequest } from './slots.ts'
+import type { StartedBy } from './start-gate.ts'
 
-export type SlotManagerDeps = Omit<OpenSlotDeps, 'onEngineGone' | 'onDown'>
+export interface SlotManagerDeps extends Omit<OpenSlotDeps, 'onEngineGone' | 'onDown' | 'desk'> {
+  /** Every load asks there for memory; it asks the slots. */
+  readonly openDesk: (residents: Residents) => MemoryDesk
+}
 
 /** The slots and what the daemon does to all of them. */
 export interface SlotManager extends Slots {
+  /** The slots as those see them who need their memory. */
+  readonly residents: Residents
   /** Loads what wants to be loaded at start, a few at a time; resolves when all have a verdict. Failures stay in their slots. */
   autoload(): Promise<void>
   /**
@@ -31,6 +41,8 @@ export interface SlotManager extends Slots {
   look(name: string): Promise<SlotRow>
   /** A model in the place of the file's, or (undefined) what the file says. Errors: as `Slots.restart`. */
   swap(name: string, override: Override | undefined, request: StopRequest): Promise<SlotRow>
+  /** What the slot's file binds, as last read; undefined = no such slot, or it cannot be read. */
+  bound(name: string): SlotBinding | undefined
   /** What a swap or a request put in the place of the file's model. */
   override(name: string): Override | undefined
   /**
@@ -69,8 +81,14 @@ export function requireRow(slots: Pick<Slots, 'row' | 'rows'>, name: string): Sl
  */
 export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
   const listeners = new Set<(attemptId: string) => void>()
+  const open = new Map<string, OpenSlot>()
+  const residents = createResidents(
+    () => [...open.values()].map(({ actor }) => actor),
+    (name) => open.get(name)?.actor,
+  )
   const slotDeps: OpenSlotDeps = {
     ...deps,
+    desk: deps.openDesk(residents),
     onEngineGone: (attemptId) => {
       for (const listener of listeners) listener(attemptId)
     },
@@ -78,7 +96,6 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
       if (orphans.delete(name)) void sync()
     },
   }
-  const open = new Map<string, OpenSlot>()
   /** Being closed, until their files are gone too, by name: nothing of them is opened meanwhile, though the file may still be there. */
   const leaving = new Map<string, { readonly why: ClosingReason; readonly left: Promise<void> }>()
   /** Slots whose file is gone while they run: to be closed at their end. */
@@ -176,11 +193,13 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     await lookAtAll()
   }
   const look = (name: string) => ask<SlotRow>(name, (actor, answer) => actor.post({ type: 'files_changed', answer }))
-  const load = (name: string) => ask<SlotRow>(name, (actor, answer) => actor.post({ type: 'load', answer }))
+  const load = (name: string, by: StartedBy = 'person') =>
+    ask<SlotRow>(name, (actor, answer) => actor.post({ type: 'load', by, answer }))
 
   await syncNow()
 
   return {
+    residents,
     rows: () => [...open.values()].map(({ actor }) => actor.row()).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     row: (name) => open.get(name)?.actor.row(),
     acquire: async (name, options) => acquire(actorOf(name), options),
@@ -189,6 +208,7 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     restart: (name, request) => ask(name, (actor, answer) => actor.post({ type: 'restart', ...request, answer })),
     swap: (name, override, request) =>
       ask(name, (actor, answer) => actor.post({ type: 'swap', override, ...request, answer })),
+    bound: (name) => open.get(name)?.actor.parts.files.bound,
     override: (name) => open.get(name)?.actor.override,
     logPath: (name) => {
       actorOf(name)
@@ -223,10 +243,11 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     autoload: async () => {
       // Beside the loads: both ask the same engines what they know, once.
       const looked = lookAtAll().catch(() => undefined)
-      const wanted = [...open.values()].map(({ actor }) => actor.row()).filter((row) => row.autoload)
+      const wanted = [...open.values()].map(({ actor }) => actor.row()).filter((row) => row.autoload && !isShadow(row))
       const queue = wanted.toSorted((a, b) => b.priority - a.priority).map((row) => row.name)
       const worker = async () => {
-        for (let name = queue.shift(); name !== undefined; name = queue.shift()) await load(name).catch(() => undefined)
+        for (let name = queue.shift(); name !== undefined; name = queue.shift())
+          await load(name, 'daemon').catch(() => undefined)
       }
       await Promise.all(Array.from({ length: AUTOLOAD_AT_ONCE }, worker))
       await looked

@@ -1,23 +1,16 @@
 import { isPinned } from '../config/slots/rules/is-pinned.ts'
 import { isAutoloaded, runnerKeyOf } from '../config/slots/rules/slot-defaults.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
-import type { SlotStateRecord } from '../contract/slot-state.ts'
 import { isoTime } from '../kernel/units.ts'
 import type { EngineLife } from './engine-life.ts'
 import type { FilesView } from './files-view.ts'
-import type { LeaseBook } from './lease-book.ts'
-
-/** The parts of a slot that its row shows. */
-export interface RowParts {
-  readonly life: Pick<EngineLife, 'phase' | 'ctx' | 'lastPhases'>
-  readonly files: Pick<FilesView, 'bound' | 'restartNeeded' | 'drift' | 'problem'>
-  readonly book: Pick<LeaseBook, 'inFlight' | 'queued'>
-}
+import type { SlotParts } from './slot-parts.ts'
 
 /** The wire's view of one slot. The file's part is undefined while it cannot be read; then the row shows what is certain. */
-export function buildRow(record: SlotStateRecord, parts: RowParts, lastUsedMs: number | undefined): SlotRow {
+export function buildRow(parts: SlotParts, lastUsedMs: number | undefined): SlotRow {
   const { phase, ctx, lastPhases } = parts.life
-  const { book, files } = parts
+  const { board, book, breaker, deps, files } = parts
+  const { record } = board
   const { bound } = files
   const config = bound?.config
   return {
@@ -51,9 +44,9 @@ export function buildRow(record: SlotStateRecord, parts: RowParts, lastUsedMs: n
     message: record.message,
     idle_reason: record.state === 'idle' ? (record.extra.idle_reason ?? 'quiet') : null,
     failure: record.extra.failure ?? null,
-    breaker: null,
-    mem_bytes: null,
-    managed_by: null,
+    breaker: breaker.view(record.model_id ?? '', deps.clock.nowMs(), phase.kind === 'loading' || phase.kind === 'up'),
+    mem_bytes: memBytesOf(phase),
+    managed_by: deps.managedBy(record.name),
     phases: lastPhases ?? null,
   }
 }
@@ -62,4 +55,10 @@ export function buildRow(record: SlotStateRecord, parts: RowParts, lastUsedMs: n
 function runnerOf(phase: EngineLife['phase'], bound: FilesView['bound']): string {
   if (phase.kind === 'up') return phase.engine.binding.runner.key
   return bound === undefined ? 'unknown' : runnerKeyOf(bound.config, undefined)
+}
+
+/** What was counted for the engine that runs. */
+function memBytesOf(phase: EngineLife['phase']): number | null {
+  const need = phase.kind === 'up' || phase.kind === 'loading' ? phase.engine?.need : undefined
+  return need?.kind === 'known' ? need.gpuBytes + need.hostBytes : null
 }

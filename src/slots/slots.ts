@@ -1,5 +1,6 @@
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { EngineRoute } from '../runners/runner.ts'
+import type { StartedBy } from './start-gate.ts'
 
 /** Where a leased engine answers. */
 export interface EngineEndpoint {
@@ -13,6 +14,8 @@ export interface EngineEndpoint {
   readonly onClientAbort: 'abort' | 'drain'
   /** What the engine answers; any other route is `dispatch.route_unsupported`. Source: SPEC 11. */
   readonly routes: readonly EngineRoute[]
+  /** How it is spoken to where not as OpenAI's own API is: hal0 translates. Absent = requests are passed on. */
+  readonly dialect?: 'comfyui'
   /** `chat_template_kwargs.enable_thinking` for chat requests that do not say; undefined = nothing is put in. Source: SPEC 3 "[tune]". */
   readonly enableThinking: boolean | undefined
 }
@@ -28,8 +31,10 @@ export interface Lease {
   readonly endpoint: EngineEndpoint
   /** Aborts when the slot has to stop now (drain deadline passed, engine died); `reason` is the Hal0Error for the client. */
   readonly revoked: AbortSignal
-  /** Call exactly when the engine no longer works on the request. Idempotent. */
-  release(): void
+  /** The engine has sent something: it lives, whatever its health says. */
+  moved(): void
+  /** Call exactly when the engine no longer works on the request; `answered`: it was answered to its end. Idempotent. */
+  release(outcome?: 'answered'): void
 }
 
 export interface AcquireOptions {
@@ -56,16 +61,17 @@ export interface Slots {
   row(name: string): SlotRow | undefined
   /**
    * Waits until the slot can serve (starting one load if needed, shared by all waiters) and until the engine has a place.
-   * Errors: `slot.not_found`, `slot.not_ready` (no model bound), `slot.loading`, `slot.unloading`, `dispatch.queue_full`,
+   * Errors: `slot.not_found`, `slot.not_ready` (no model bound), `slot.loading`, `slot.unloading`, `slot.crash_looping`,
+   * `slot.preload_evict_insufficient`, `dispatch.queue_full`,
    * what is wrong with the slot's files (`config.invalid`, `slot.config_error`, `slot.llama_env_denied`, `slot.unconverted`,
    * `slot.profile_missing`, `slot.flag_unsupported`, `model.not_found`, `slot.model_missing`), and the failure of the load (`slot.port_in_use`, `slot.spawn_failed`, `slot.health_failed`).
    */
   acquire(name: string, options: AcquireOptions): Promise<Lease>
   /**
-   * A person's load: joins a running load; of a slot that serves, restarts it once when its launch has changed (leases may end first),
+   * A load, a person's unless `by` says otherwise (only that resets the breaker): joins a running load; of a slot that serves, restarts it once when its launch has changed (leases may end first),
    * else does nothing. A mistake in its files rejects and leaves what runs alone. Resolves with the end state. Errors as `acquire`.
    */
-  load(name: string): Promise<SlotRow>
+  load(name: string, by?: StartedBy): Promise<SlotRow>
   /** Resolves when the process is dead and the slot offline (a failed one too). Errors: `slot.not_found`, `slot.terminate_timeout`. */
   unload(name: string, request: StopRequest): Promise<SlotRow>
   /** unload + load; also from `error` and `offline`. A mistake in the files rejects before anything is stopped. */

@@ -1,4 +1,4 @@
-import type { SlotFailure, SlotState, SlotStateRecord } from '../contract/slot-state.ts'
+import type { BreakerEntry, SlotFailure, SlotState, SlotStateRecord } from '../contract/slot-state.ts'
 import type { Publisher } from '../events/bus.ts'
 import type { CancelTimer, Clock } from '../kernel/clock.ts'
 import { Hal0Error } from '../kernel/errors.ts'
@@ -20,6 +20,8 @@ export class StateBoard {
   #lastAnnouncedMs = Number.NEGATIVE_INFINITY
   #cancelTimer: CancelTimer | undefined
   #isClosed = false
+  /** Outlives every change of `extra`. */
+  #breakers: readonly BreakerEntry[]
   readonly #deps: { readonly clock: Clock; readonly bus: Publisher; readonly writer: RecordWriter }
 
   constructor(
@@ -28,6 +30,7 @@ export class StateBoard {
   ) {
     this.#record = initial
     this.#announced = initial.state
+    this.#breakers = initial.extra.breakers ?? []
     this.#deps = deps
   }
 
@@ -62,6 +65,12 @@ export class StateBoard {
     if (!this.#isClosed) this.#deps.writer.write(this.#record)
   }
 
+  /** What counts against its launches, to be known by the next daemon too. */
+  keepBreakers(entries: readonly BreakerEntry[]): void {
+    this.#breakers = entries
+    this.refresh({})
+  }
+
   /** A slot that had failed is offline now; `isMeant`: only after such a failure. */
   forgetFailure(isMeant: (failure: SlotFailure | undefined) => boolean = () => true): void {
     if (this.state === 'error' && isMeant(this.#record.extra.failure)) this.apply('stopped', { message: '', extra: {} })
@@ -79,11 +88,12 @@ export class StateBoard {
   }
 
   #update(patch: RecordPatch & { state?: SlotState }, forced = false): void {
-    const { forced: _before, ...extra } = patch.extra ?? this.#record.extra
+    const { forced: _before, breakers: _kept, ...extra } = patch.extra ?? this.#record.extra
+    const breakers = this.#breakers.length === 0 ? {} : { breakers: [...this.#breakers] }
     this.#record = {
       ...this.#record,
       ...patch,
-      extra: forced ? { ...extra, forced } : extra,
+      extra: { ...extra, ...breakers, ...(forced ? { forced } : {}) },
       updated_at: isoTime(this.#deps.clock.nowMs()),
     }
   }

@@ -1,4 +1,5 @@
 import type { Hal0Error } from '../kernel/errors.ts'
+import type { ClaimBook } from './claim-book.ts'
 import type { DrainDeadline } from './drain-deadline.ts'
 import type { EngineLife } from './engine-life.ts'
 import type { FilesView } from './files-view.ts'
@@ -17,12 +18,15 @@ export interface WaitingRoomParts {
   readonly drain: DrainDeadline
   readonly board: StateBoard
   readonly files: FilesView
+  readonly claims: ClaimBook
 }
 
 /** What the room asks of its actor. */
 export interface WaitingRoomHost {
   /** A waiter's time is over; it comes back through `elapsed`. */
   onElapsed(waiter: Waiter): void
+  /** Somebody waits, and nothing runs or loads. */
+  onLoadWanted(): void
   /** Nobody holds a lease, and the next one waits for another model. */
   onTurnOver(nextModelId: string): void
 }
@@ -76,7 +80,7 @@ export class WaitingRoom {
 
   /** Gives every waiter what the moment allows: a place, a load, or a bound on its wait. */
   serve(): void {
-    const { name, book, life, drain, board, files } = this.#parts
+    const { name, book, life, drain, board, files, claims } = this.#parts
     const { phase } = life
     const turn = this.#turn()
     if (phase.kind === 'up' && turn !== undefined) {
@@ -88,15 +92,10 @@ export class WaitingRoom {
       }
       const granted = book.grant(grantor, (waiter) => turn.mayHave(waiter))
       if (granted > 0 && board.state !== 'serving') board.apply('first_lease_taken')
-      if (turn.nextModelId === undefined) return
-      if (book.inFlight === 0) this.#host.onTurnOver(turn.nextModelId)
-    } else if (phase.kind === 'up' && !drain.isOn) return
-    const [oldest] = book.waiters()
-    if (phase.kind === 'down' && oldest !== undefined) {
-      // Also where the file was last seen to say the same: it may say something else by now, or nothing that can be read.
-      if (oldest.modelId !== undefined) files.override = { modelId: oldest.modelId }
-      life.begin(1)
-    }
+      if (turn.nextModelId === undefined && claims.isEmpty) return
+      if (turn.nextModelId !== undefined && book.inFlight === 0) this.#host.onTurnOver(turn.nextModelId)
+    } else if (phase.kind === 'up' && !drain.isOn && claims.isEmpty) return
+    if (phase.kind === 'down' && book.queued > 0) this.#host.onLoadWanted()
     for (const waiter of book.waiters()) {
       if (turn?.mayHave(waiter) === true) continue
       waiter.stopTimer ??= this.#deps.clock.setTimer(waiter.waitMs, () => this.#host.onElapsed(waiter))
@@ -114,8 +113,11 @@ export class WaitingRoom {
   }
 
   #overdue(waiter: Waiter): Hal0Error {
-    const { name, life, drain, board } = this.#parts
+    const { name, life, drain, board, claims } = this.#parts
     const { state, message } = board.record
+    if (life.phase.kind === 'up' && !claims.isEmpty) {
+      return loadingError(name, state, 'it makes way for another slot, then is loaded again', life.remainingLoadMs)
+    }
     if (life.phase.kind === 'up' && !drain.isOn) {
       const what = `it serves ${life.engine?.binding.bound.modelId ?? 'another model'}; ${waiter.modelId ?? 'yours'} is loaded when those requests have ended`
       return loadingError(name, state, what, life.remainingLoadMs)
@@ -127,11 +129,14 @@ export class WaitingRoom {
 
   /** Undefined = no engine is up that could serve anybody. */
   #turn(): Turn | undefined {
-    const { book, life, drain } = this.#parts
+    const { book, claims, life, drain } = this.#parts
     const loadedModelId = life.engine?.binding.bound.modelId
     if (loadedModelId === undefined || drain.isOn) return undefined
     if (life.phase.kind !== 'up') return undefined
     if (!life.phase.hasModel) return chooseTurnOfNone(loadedModelId, book.choosyWaiters())
-    return chooseTurn(loadedModelId, this.#turnBegunAtNth, book.choosyWaiters())
+    const turn = chooseTurn(loadedModelId, this.#turnBegunAtNth, book.choosyWaiters())
+    if (claims.isEmpty) return turn
+    // Others need the memory: who came before they said so is still served.
+    return { ...turn, mayHave: (waiter) => turn.mayHave(waiter) && claims.mayServe(waiter.nth ?? 0) }
   }
 }

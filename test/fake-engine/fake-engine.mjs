@@ -55,6 +55,10 @@ const server = createServer(
       res.writeHead(200, { ...baseHeaders(req, engine.knobs), ...headers, 'Content-Length': '0' })
       return res.end()
     }
+    if (engine.knobs.health_hang && path.endsWith('/health')) {
+      seen.phase = 'before_first_byte'
+      return res.once('close', () => engine.state.abort(seen))
+    }
     const isPublic = PUBLIC.has(path) && !(engine.knobs.models_need_key && path.endsWith('/models'))
     if (!isPublic && !engine.isAllowed(req)) {
       engine.state.add('unauthorized')
@@ -68,6 +72,10 @@ const server = createServer(
       if (route === undefined) return stop(404, 'not_found_error', 'File Not Found')
       seen.phase = 'done'
       return route(engine, req, res)
+    }
+    const missing = engine.knobs.missing_routes
+    if (missing.includes('*') || missing.includes(path)) {
+      return stop(engine.knobs.missing_status, 'not_found_error', 'File Not Found')
     }
     const route = POST_ROUTES[path]
     if (route === undefined || req.method !== 'POST') return stop(404, 'not_found_error', 'File Not Found')
@@ -157,6 +165,12 @@ async function load() {
   if (exit_during_load) return
   engine.loaded = true
   process.stderr.write('srv  llama_server: model loaded\n')
+}
+
+engine.unlisten = (ms) => {
+  if (!server.listening) return
+  server.close()
+  if (ms > 0) setTimeout(() => server.listen({ host: engine.host, port: engine.boundPort, backlog: BACKLOG }), ms)
 }
 
 function listen() {

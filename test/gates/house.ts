@@ -24,6 +24,7 @@ const cleanFiles: Readonly<Record<string, string>> = {
   'src/files/home.ts': "export const home = '/'\n",
   'src/hardware/gpus.ts': 'export const gpus = 0\n',
   'src/runtimes/process.ts': 'export const processes = 0\n',
+  'src/store/store.ts': 'export const stores = 0\n',
   'src/runners/embedded/server.ts':
     "import { processes } from '../../runtimes/process.ts'\n\nprocess.exitCode = processes\n",
   'src/models/facts.ts': 'export const facts = 0\n',
@@ -43,14 +44,18 @@ const cleanFiles: Readonly<Record<string, string>> = {
     "import { rowSchema } from '../contract/row.ts'\nimport { facts } from '../models/facts.ts'\nimport { nextAt } from './rules/next.ts'\n\nexport const actor = nextAt(Date.now() + facts, rowSchema)\n",
   'src/gateway/server.ts':
     "import { guards } from '../access/guard.ts'\nimport { actor } from '../slots/actor.ts'\n\nexport const gateway = actor + String(guards)\n",
-  'src/api/app.ts': "import { events } from '../events/bus.ts'\n\nexport const api = events\n",
+  'src/arbiter/arbiter.ts': 'export const arbiters = 0\n',
+  'src/metrics/metrics.ts': "import { stores } from '../store/store.ts'\n\nexport const metrics = stores\n",
+  'src/api/app.ts':
+    "import { events } from '../events/bus.ts'\nimport { metrics } from '../metrics/metrics.ts'\n\nexport const api = events + metrics\n",
   'src/version.ts': 'export const version = 0\n',
   'src/daemon-log.ts': 'export const log = 0\n',
+  'src/fleet.ts': 'export const fleets = 0\n',
   'src/live-runners.ts': 'export const runners = 0\n',
   'src/management.ts': 'export const management = 0\n',
   'src/front-door.ts': "import { version } from './version.ts'\n\nexport const door = version\n",
   'src/daemon.ts':
-    "import { api } from './api/app.ts'\nimport { log } from './daemon-log.ts'\nimport { door } from './front-door.ts'\nimport { gateway } from './gateway/server.ts'\nimport { type ErrorCode, errorRegistry } from './kernel/error-registry.ts'\nimport { plans } from './launch/plan.ts'\nimport { runners } from './live-runners.ts'\nimport { management } from './management.ts'\n\nconst code: ErrorCode = 'internal'\nexport const daemon = gateway + String(api + plans + log + door + runners + management) + errorRegistry[code].remedy\n",
+    "import { api } from './api/app.ts'\nimport { arbiters } from './arbiter/arbiter.ts'\nimport { log } from './daemon-log.ts'\nimport { fleets } from './fleet.ts'\nimport { door } from './front-door.ts'\nimport { gateway } from './gateway/server.ts'\nimport { type ErrorCode, errorRegistry } from './kernel/error-registry.ts'\nimport { plans } from './launch/plan.ts'\nimport { runners } from './live-runners.ts'\nimport { management } from './management.ts'\n\nconst code: ErrorCode = 'internal'\nexport const daemon =\n  gateway + String(api + arbiters + fleets + plans + log + door + runners + management) + errorRegistry[code].remedy\n",
   'src/cli/main.ts':
     "import { clients } from '../client/client.ts'\nimport { configs } from '../config/file.ts'\nimport { daemon } from '../daemon.ts'\nimport { home } from '../files/home.ts'\nimport { gpus } from '../hardware/gpus.ts'\n\nprocess.stdout.write(daemon + home + String(clients + configs + gpus))\n",
 }

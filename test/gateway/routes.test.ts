@@ -129,7 +129,7 @@ describe('routes', () => {
   })
 
   it.each(['/v1/embeddings', '/upstream/agent/props'])('%s, not served yet: the remedy names what is', async (path) => {
-    const remedy = 'This hal0 serves /v1/models, /v1/chat/completions, /v1/completions, from slots of type llm.'
+    const remedy = 'This hal0 serves /v1/models, /v1/chat/completions, /v1/completions, /v1/images/generations.'
     const answer = await send(gateway.origin, { method: 'POST', path, body: {} })
     expect(answer.json()).toMatchObject({ error: { details: { remedy } } })
   })

@@ -1,6 +1,7 @@
 import { slotFileSchema } from '../../src/config/slots/rules/slot-schema.ts'
 import type { NewEvent } from '../../src/contract/events.ts'
 import type { LaunchPlan } from '../../src/contract/launch-plan.ts'
+import type { LoadRecord } from '../../src/contract/load-record.ts'
 import type { SlotRow } from '../../src/contract/slot-row.ts'
 import { Hal0Error, toHal0Error } from '../../src/kernel/errors.ts'
 import type { Log } from '../../src/kernel/log.ts'
@@ -9,10 +10,16 @@ import { isoTime } from '../../src/kernel/units.ts'
 import type { AssembledLaunch, ThinkingChoice } from '../../src/launch/rules/launch-request.ts'
 import type { Runner } from '../../src/runners/runner.ts'
 import { SlotActor } from '../../src/slots/actor.ts'
+import type { MemoryDesk } from '../../src/slots/admission/admission.ts'
+import type { Claim, EvictionOutcome } from '../../src/slots/admission/residents.ts'
 import { deferred } from '../../src/slots/deferred.ts'
 import type { ProbeVerdict } from '../../src/slots/probe.ts'
+import type { MissingModel } from '../../src/slots/pull-missing.ts'
 import { bindingOf, type Override } from '../../src/slots/read-binding.ts'
+import type { Look } from '../../src/slots/rules/next-watch.ts'
+import type { SanityVerdict } from '../../src/slots/sanity.ts'
 import type { Lease } from '../../src/slots/slots.ts'
+import type { StartedBy } from '../../src/slots/start-gate.ts'
 import { StateBoard } from '../../src/slots/state-board.ts'
 import { type FakeEngine, type FakeEngineKnobs, FakeRuntime, spawnFailed } from './fake-runtime.ts'
 import { ManualClock, settle } from './manual-clock.ts'
@@ -48,6 +55,18 @@ export interface HarnessOptions {
   readonly port?: number
   /** A model whose launch cannot be prepared. */
   readonly brokenModel?: string
+  /** What the engine answers is looked at (`judge`). */
+  readonly gated?: boolean
+  readonly unloadAfterMs?: number
+  readonly desk?: MemoryDesk
+  /** Files are missing, and this brings them. */
+  readonly pull?: MissingModel['fetch']
+}
+
+/** Memory without end. */
+export const OPEN_DESK: MemoryDesk = {
+  admit: async () => ({ phases: {}, note: '', settle: () => {} }),
+  stopBegins: () => ({ ended: () => {} }),
 }
 
 export type ActorHarness = ReturnType<typeof openActor>
@@ -75,6 +94,13 @@ export function openActor(options: HarnessOptions) {
   let letFiles: () => void = () => {}
   let files: 'same' | 'changed' | Error = 'same'
   let verdict: ProbeVerdict = { kind: 'silent' }
+  let liveLook: Look = 'alive'
+  let startRefusal: Hal0Error | undefined
+  let build = 1
+  const loads: LoadRecord[] = []
+  const judgements: ((verdict: SanityVerdict) => void)[] = []
+  /** The test may put another build in the place of the engine: then it is another launch. */
+  const fingerprintOf = (modelId: string) => `${modelId}, build ${build}`
   let looks: (() => void)[] = []
   const config = slotFileSchema.parse({
     name: 's',
@@ -100,6 +126,11 @@ export function openActor(options: HarnessOptions) {
       stopWaitMs: 30_000,
       loadVerdictMs: 180_000,
       loadLimitMs: 900_000,
+      idleTimeoutMs: 300_000,
+      unloadAfterMs: options.unloadAfterMs ?? 0,
+      admission: 'enforce',
+      outputSanity: 'strict',
+      isSanityOffEverywhere: options.gated !== true,
     },
     effects: {
       readBinding: async (_slot, override) => {
@@ -122,6 +153,7 @@ export function openActor(options: HarnessOptions) {
         return {
           bound: boundTo(override),
           problem,
+          fingerprint: problem === undefined ? fingerprintOf(modelId) : undefined,
           thinking: problem === undefined ? THINKING : undefined,
           restartNeeded: running !== undefined && problem === undefined && differs ? ['model'] : [],
           drift: [],
@@ -139,9 +171,17 @@ export function openActor(options: HarnessOptions) {
           thinking: THINKING,
           notes: [],
         }
-        return { bound, runner: RUNNER, launch, plan, releasePort: () => void portsReleased.push('s') }
+        const fingerprint = fingerprintOf(bound.modelId)
+        return { bound, runner: RUNNER, launch, plan, fingerprint, releasePort: () => void portsReleased.push('s') }
       },
       drawKey: async () => 'k',
+      missing: {
+        find: async () => (options.pull === undefined ? undefined : { what: 'org/name', fetch: options.pull }),
+      },
+      estimate: async () => ({ kind: 'unknown', reason: 'made up' }),
+      recordLaunch: async () => {},
+      askSanity: () => new Promise((resolve) => judgements.push(resolve)),
+      openLiveLook: () => ({ look: async () => liveLook, close: async () => {} }),
       // A look lasts until the test says what it sees, or until the next look.
       openProber: () => ({
         look: () =>
@@ -161,6 +201,10 @@ export function openActor(options: HarnessOptions) {
         at: isoTime(facts.atMs),
       }),
     },
+    desk: options.desk ?? OPEN_DESK,
+    onLoadEnded: (record) => void loads.push(record),
+    startRefusal: () => startRefusal,
+    managedBy: () => null,
     onEngineGone: (attemptId) => void gone.push(attemptId),
     onDown: (slot) => void downs.push(slot),
   })
@@ -169,9 +213,9 @@ export function openActor(options: HarnessOptions) {
     verdict = { kind: 'silent' }
     return said
   }
-  const ask = (type: 'load'): Promise<SlotRow> => {
+  const ask = (by: StartedBy): Promise<SlotRow> => {
     const answer = deferred<SlotRow>()
-    actor.post({ type, answer })
+    actor.post({ type: 'load', by, answer })
     return answer.promise
   }
   const end = (type: 'unload' | 'restart', drainMs: number): Promise<SlotRow> => {
@@ -236,7 +280,34 @@ export function openActor(options: HarnessOptions) {
     },
     /** Every state the bus was told of, in order. */
     states: () => events.filter((event) => event.type === 'slot.state').map((event) => String(event.data['to'])),
-    load: () => ask('load'),
+    load: (by: StartedBy = 'person') => ask(by),
+    /** Loads that have ended, in order. */
+    loads,
+    /** The engine's answer to the known question is looked at; waits for one that has been asked. */
+    judge: (answer: SanityVerdict) => judgements.shift()?.(answer),
+    /** What the live watch sees from now on. */
+    lookLive: (next: Look) => {
+      liveLook = next
+    },
+    /** Why nothing may start from now on; undefined = it may. */
+    refuseStarts: (error: Hal0Error | undefined) => {
+      startRefusal = error
+    },
+    /** Another build of the engine: what a start launches from now on is another launch. */
+    newBuild: () => {
+      build++
+    },
+    evict: (): Promise<EvictionOutcome> => {
+      const answer = deferred<EvictionOutcome>()
+      actor.post({ type: 'evict', ticket: { reason: 'preload', untilReady: false, answer } })
+      return answer.promise
+    },
+    claim: (untilReady = false): Claim => {
+      const answer = deferred<EvictionOutcome>()
+      const ticket = { reason: 'preload', untilReady, answer } as const
+      actor.post({ type: 'claim', ticket })
+      return { gone: answer.promise, giveUp: () => actor.post({ type: 'give_up_claim', ticket }) }
+    },
     unload: (drainMs = 30_000) => end('unload', drainMs),
     restart: (drainMs = 30_000) => end('restart', drainMs),
     close: (how: { drainMs: number; keepEngine: boolean }) => {

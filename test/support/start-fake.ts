@@ -33,6 +33,7 @@ export type FakeCounter =
   | 'unauthorized'
   | 'requests'
   | 'inference'
+  | 'sanity_requests'
   | 'answered'
   | 'prompt_tokens'
   | 'tokens'

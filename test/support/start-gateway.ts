@@ -28,7 +28,7 @@ export async function startGateway(
   slots: Slots,
   settings: Partial<GatewaySettings> = {},
   guard: Guard = () => ok({ kind: 'local_admin' }),
-  models: Partial<Pick<GatewayDeps, 'registeredModels' | 'onDemand'>> = {},
+  more: Partial<Pick<GatewayDeps, 'registeredModels' | 'onDemand' | 'arbiter' | 'imageDefaults'>> = {},
 ): Promise<TestGateway> {
   const lines: TestGateway['lines'] = []
   const events: NewEvent[] = []
@@ -47,7 +47,7 @@ export async function startGateway(
     bus: { publish: (event) => void events.push(event) },
     registeredModels: () => new Set(),
     onDemand: { ensure: () => Promise.reject(new Error('this gateway has no on-demand slot')) },
-    ...models,
+    ...more,
   })
   const server = createServer((req, res) => gateway.handle(req, res))
   server.listen(0, '127.0.0.1')

@@ -1,5 +1,9 @@
 import type { ManagementPorts } from '../../src/api/api-context.ts'
+import type { ArbiterStatus } from '../../src/contract/arbiter.ts'
+import type { Capacity } from '../../src/contract/capacity.ts'
 import type { ConfigReport } from '../../src/contract/config-report.ts'
+import type { Hardware } from '../../src/contract/hardware.ts'
+import type { LoadRecord } from '../../src/contract/load-record.ts'
 import type { FoundModel, ModelRow } from '../../src/contract/model.ts'
 import type { ProfileEnvelope, ProfileRow } from '../../src/contract/profile.ts'
 import type { PullJob } from '../../src/contract/pull.ts'
@@ -152,6 +156,59 @@ export const RESOLVED: ResolvedLaunch = {
   restart_needed: ['profile'],
 }
 
+export const LOAD: LoadRecord = {
+  slot: 'agent',
+  attempt_id: 'a1',
+  model_id: 'hello',
+  profile: 'chat',
+  begun_at: '2026-01-01T00:00:00.000Z',
+  took_ms: 2_300,
+  phases: { spawn: 40, warm: 2_000, sanity: 260 },
+  outcome: 'ready',
+  code: null,
+}
+
+export const ARBITER: ArbiterStatus = {
+  active: true,
+  mode: 'img',
+  switching_to: null,
+  pinned: false,
+  since: '2026-01-01T00:00:00.000Z',
+  image_slot: 'img',
+  llm_slots: ['agent'],
+  saved_slots: ['agent'],
+  waiting: { llm: 1, img: 0 },
+  rendering: 1,
+  queue: { running: 1, pending: 2 },
+  system_stats: { system: { os: 'posix' } },
+}
+
+export const CAPACITY: Capacity = {
+  pools: [
+    {
+      id: 'host',
+      kind: 'host',
+      total_bytes: 64_000_000_000,
+      free_bytes: 12_300_000_000,
+      promised_bytes: 4_100_000_000,
+    },
+    { id: 'gpu0', kind: 'vram', total_bytes: null, free_bytes: null, promised_bytes: 0 },
+  ],
+  slots: [
+    {
+      slot: 'agent',
+      state: 'ready',
+      pools: ['host'],
+      held_bytes: 3_000_000_000,
+      priority: 50,
+      pinned: false,
+      in_flight: 0,
+      eviction_order: 1,
+    },
+  ],
+  waiting: [],
+}
+
 const RUNNER: RunnerRow = {
   key: 'cpu',
   title: 'llama-server on the CPU',
@@ -163,6 +220,28 @@ const RUNNER: RunnerRow = {
   abilities: null,
   has_keys: true,
   problem: 'There is no llama-server on PATH.',
+}
+
+export const HARDWARE: Hardware = {
+  cpu: { model: 'AMD EPYC 7763 64-Core Processor', cores: 64 },
+  pools: [
+    { id: 'host', kind: 'host', total_bytes: 270_000_000_000, free_bytes: 250_000_000_000 },
+    { id: 'gpu0', kind: 'vram', total_bytes: 25_757_220_864, free_bytes: null },
+  ],
+  gpus: [
+    {
+      index: 0,
+      vendor: 'NVIDIA',
+      name: 'NVIDIA GeForce RTX 3090',
+      pci_address: '0000:01:00.0',
+      pool: 'gpu0',
+      gtt_total_bytes: null,
+      busy: 3,
+      temperature: 41,
+    },
+  ],
+  npu: null,
+  problems: ['nvidia-smi: gave no answer within 3 s'],
 }
 
 const REPORT: ConfigReport = { home: '/tmp/home', files: ['/tmp/home/etc/hal0/hal0.toml'], mistakes: [], warnings: [] }
@@ -276,7 +355,16 @@ export function stubPorts(row: (name: string) => SlotRow): StubPorts {
       close: () => Promise.resolve(),
     },
     runners: later('runners', () => [RUNNER]),
+    hardware: later('hardware', () => HARDWARE),
     validate: later('validate', () => REPORT),
+    loads: { recent: (slot, limit) => ask('loads.recent', [{ ...LOAD, slot }], slot, limit) },
+    capacity: later('capacity', () => CAPACITY),
+    metrics: later('metrics', () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', body: 'hal0_up 1\n' })),
+    arbiter: {
+      status: later('arbiter.status', () => ARBITER),
+      pin: later('arbiter.pin', (_pinned: boolean) => undefined),
+      switchover: later('arbiter.switchover', (_request: unknown) => undefined),
+    },
     settings: () => ask('settings', { server: { host: '127.0.0.1', port: 8080 } }),
   }
 }

@@ -88,6 +88,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
           attemptId,
           endpoint: slot.endpoint,
           revoked: controller.signal,
+          moved() {},
           release() {
             if (!live.delete(lease)) throw new Error('a lease was released twice')
             active.set(name, (active.get(name) ?? 0) - 1)

@@ -1,7 +1,7 @@
 import type { SlotRow } from '../../contract/slot-row.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
-import { swappedModelText } from '../slot-words.ts'
+import { breakerText, swappedModelText } from '../slot-words.ts'
 
 const HEAD = ['NAME', 'STATE', 'MODEL', 'PROFILE', 'RUNNER', 'DEVICE', 'PORT', 'IN FLIGHT', 'MESSAGE'] as const
 
@@ -29,10 +29,11 @@ function cells(row: SlotRow): string[] {
   ]
 }
 
-/** What a person should know first: why it cannot start, or failed, else what waits for a restart; and which model is not the file's. */
+/** What a person should know first: whether starts are held back, why it cannot start, or failed, else what waits for a restart; and which model is not the file's. */
 function remark(row: SlotRow): string {
-  const { failure, message, restart_needed, config_problem } = row
+  const { breaker, failure, message, restart_needed, config_problem } = row
   const said = config_problem ?? failure?.message ?? message
   const pending = restart_needed.length === 0 ? '' : `restart needed: ${restart_needed.join(', ')}`
-  return [swappedModelText(row) ?? '', said || pending].filter((part) => part !== '').join('; ')
+  const held = breaker === null ? '' : breakerText(breaker)
+  return [held, swappedModelText(row) ?? '', said || pending].filter((part) => part !== '').join('; ')
 }

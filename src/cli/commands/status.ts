@@ -1,12 +1,35 @@
+import type { Hal0Client } from '../../client/client.ts'
+import { ClientError } from '../../client/client-errors.ts'
+import type { Capacity } from '../../contract/capacity.ts'
+import type { SlotRow } from '../../contract/slot-row.ts'
 import type { Status } from '../../contract/status.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
+import { bytesText } from '../size-text.ts'
+import { breakerText } from '../slot-words.ts'
 
-/** `hal0 status`. JSON: the answer of GET /api/status. */
+/** `hal0 status`. JSON: the answer of GET /api/status, with `breakers` (by slot) and `memory` (pools; null = the daemon could not tell). */
 export async function status(globals: GlobalOptions): Promise<void> {
   const output = outputOf(globals)
-  const facts = await (await connect(globals)).status()
-  output.result(facts, () => output.table(['KEY', 'VALUE'], lines(facts)))
+  const client = await connect(globals)
+  const [facts, rows, memory] = await Promise.all([client.status(), client.slots.list(), readPools(client)])
+  const held = rows.filter(({ breaker }) => breaker !== null)
+  const breakers = Object.fromEntries(held.map(({ name, breaker }) => [name, breaker]))
+  output.result({ ...facts, breakers, memory }, () =>
+    output.table(['KEY', 'VALUE'], [...lines(facts), ...breakerLines(held), ...memoryLines(memory ?? [])]),
+  )
+}
+
+type Pools = Capacity['pools']
+
+/** The status is told even where reading memory fails. */
+async function readPools(client: Hal0Client): Promise<Pools | null> {
+  try {
+    return (await client.capacity()).pools
+  } catch (cause) {
+    if (cause instanceof ClientError) return null
+    throw cause
+  }
 }
 
 function lines(facts: Status): string[][] {
@@ -20,6 +43,22 @@ function lines(facts: Status): string[][] {
     ['slots', `${facts.slots.total}${states.length === 0 ? '' : ` (${states.join(', ')})`}`],
     ['requests', `${facts.in_flight} in flight, ${facts.queued} waiting`],
   ]
+}
+
+function breakerLines(rows: readonly SlotRow[]): string[][] {
+  return rows.flatMap(({ name, breaker }) =>
+    breaker === null ? [] : [['breaker', `${name}: ${breakerText(breaker)}`]],
+  )
+}
+
+/** One line per pool of memory. */
+function memoryLines(pools: Pools): string[][] {
+  return pools.map(({ id, kind, free_bytes, total_bytes, promised_bytes }) => {
+    const free = free_bytes === null ? 'free memory unknown' : `${bytesText(free_bytes)} free`
+    const total = total_bytes === null ? '' : ` of ${bytesText(total_bytes)}`
+    const promised = promised_bytes === 0 ? '' : `, ${bytesText(promised_bytes)} promised to loads`
+    return ['memory', `${id}${kind === 'unified' ? ' (shares main memory)' : ''}: ${free}${total}${promised}`]
+  })
 }
 
 function durationText(seconds: number): string {

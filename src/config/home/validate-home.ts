@@ -56,7 +56,9 @@ export async function validateHome(
   const names = { slots: slots.outlines, lanes: lanes.lanes.map(({ name }) => name), models: known.models ?? [] }
   const between = [
     ...slots.outlines.flatMap((slot) =>
-      findMissingReferences(slot, known).map(({ key, message, code }) => mistakeRow(slot.file, key, message, code)),
+      findMissingReferences(slot, { ...known, profileRunner: runnerOfProfile(slot, profiles.runners) }).map(
+        ({ key, message, code }) => mistakeRow(slot.file, key, message, code),
+      ),
     ),
     ...findUnservedTypes(slots.outlines, profiles.runners, settings.value?.runners ?? {}),
     ...slots.outlines
@@ -95,14 +97,17 @@ function findUnservedTypes(
 ): readonly ConfigMistakeRow[] {
   const registry = createRunnerRegistry(settings)
   return slots.flatMap((slot) => {
-    const profile = slot.profile ?? defaultProfileOf(slot.type)
-    const key = runnerKeyOf(slot, runnersOfProfiles.get(profile))
+    const key = runnerKeyOf(slot, runnerOfProfile(slot, runnersOfProfiles))
     const types = registry.find(key)?.types
     // One that there is not is told elsewhere, and one of a later version is no mistake of the file.
     if (types === undefined || types.includes(slot.type)) return []
     const message = `runner "${key}" does not serve type "${slot.type}", only ${types.join(', ')}: set another binary or type`
     return [mistakeRow(slot.file, 'type', message, 'slot.config_error')]
   })
+}
+
+function runnerOfProfile(slot: SlotOutline, runners: ReadonlyMap<string, string>): string | undefined {
+  return runners.get(slot.profile ?? defaultProfileOf(slot.type))
 }
 
 async function findSlotMistakes(home: Home): Promise<Findings & { readonly outlines: readonly SlotOutline[] }> {

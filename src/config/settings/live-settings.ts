@@ -2,7 +2,7 @@ import type { NewEvent } from '../../contract/events.ts'
 import type { Home } from '../../files/home.ts'
 import { messageOf, toHal0Error } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
-import { modelsFilePath, readModelRows } from '../models/models-file.ts'
+import { firstFileOf, modelsFilePath, readModelRows } from '../models/models-file.ts'
 import { type DaemonSettings, daemonSettingsPath, readDaemonSettings } from './daemon-settings.ts'
 
 /** The parts of a home's settings that everybody asks for, as they were when they were last right. Source: SPEC 2 "last good version". */
@@ -10,6 +10,8 @@ export interface LiveSettings {
   settings(): DaemonSettings
   /** Ids of models.toml. */
   modelIds(): ReadonlySet<string>
+  /** The (first) file of a model; undefined = there is no such row. */
+  modelFile(id: string): string | undefined
   /**
    * Reads both files again, or those of them that are among `changed` (absolute paths): another one may be half written at this moment, which
    * reads as if keys had been taken out. A wrong one keeps what was, and is told to log and bus. Never rejects.
@@ -27,6 +29,7 @@ export interface LiveSettingsDeps {
 export async function openLiveSettings(deps: LiveSettingsDeps): Promise<LiveSettings> {
   let settings = await readDaemonSettings(deps.home)
   let modelIds: ReadonlySet<string> = new Set()
+  let models: Awaited<ReturnType<typeof readModelRows>> = new Map()
   /** What is wrong with each part, so that it is told once. */
   const problems = new Map<string, string>()
 
@@ -43,13 +46,18 @@ export async function openLiveSettings(deps: LiveSettingsDeps): Promise<LiveSett
   }
   const readModels = () =>
     refresh('models.toml', async () => {
-      modelIds = new Set((await readModelRows(deps.home)).keys())
+      models = await readModelRows(deps.home)
+      modelIds = new Set(models.keys())
     })
   await readModels()
 
   return {
     settings: () => settings,
     modelIds: () => modelIds,
+    modelFile: (id) => {
+      const row = models.get(id)
+      return row === undefined ? undefined : firstFileOf(row)
+    },
     reload: async (changed) => {
       const isMeant = (part: string, path: string) =>
         changed === undefined || changed.includes(path) || problems.has(part)

@@ -4,12 +4,13 @@ import { NAME_PATTERN, NAME_RULE } from '../../contract/names.ts'
 import { SLOT_TYPES } from '../../contract/slot-row.ts'
 import { oneOf } from '../../contract/tune.ts'
 import { selectNearest } from '../../kernel/nearest-word.ts'
+import { isServiceRunner } from '../../runners/rules/service-keys.ts'
 import { ENGINE_ROUTES } from '../../runners/runner.ts'
 import { isRunnerKey, RUNNER_KEYS } from '../../runners/runner-keys.ts'
 
 const urlPath = z.string().regex(/^[/]/, 'expected a path that begins with /').optional()
 
-/** One `[runners.<key>]` table of hal0.toml. The keys below `image` make sense for a runner of the user's only. Source: SPEC 10. */
+/** One `[runners.<key>]` table of hal0.toml. The keys from `template` on are for a runner of the user's; some of them also for one of `SERVICE_RUNNERS`. Source: SPEC 10. */
 export const runnerSettingsSchema = z.strictObject({
   /** The program to run; absent = the one on PATH. */
   binary: z.string('expected an absolute path').startsWith('/', 'expected an absolute path').optional(),
@@ -27,7 +28,11 @@ export const runnerSettingsSchema = z.strictObject({
     )
     .optional(),
   health_path: urlPath,
-  models_path: urlPath,
+  /** '' = the engine has no such list: healthy is ready. */
+  models_path: z
+    .string()
+    .regex(/^([/].*)?$/, 'expected a path that begins with /, or "" for none')
+    .optional(),
   /** A path that answers only with the engine key. */
   identity_path: urlPath,
   stop_signal: oneOf(STOP_SIGNALS).optional(),
@@ -41,16 +46,10 @@ export const runnerSettingsSchema = z.strictObject({
 })
 export type RunnerSettings = z.output<typeof runnerSettingsSchema>
 
-/** Keys that only a template of the user's reads. */
-const TEMPLATE_KEYS = [
-  'health_path',
-  'models_path',
-  'identity_path',
-  'stop_signal',
-  'key_env',
-  'types',
-  'routes',
-] as const
+/** How an engine is started, looked at and ended: a template of the user's says it, and may say it of a service runner. */
+const START_KEYS = ['template', 'health_path', 'models_path', 'stop_signal'] as const
+/** What an engine is: only a template of the user's says it. */
+const NATURE_KEYS = ['identity_path', 'key_env', 'types', 'routes'] as const
 
 /** `[runners]`: hal0's own runners with other programs, and the user's, each with its template. Source: SPEC 10. */
 export const runnersSchema = z.record(z.string(), runnerSettingsSchema).superRefine((runners, context) => {
@@ -63,8 +62,11 @@ export const runnersSchema = z.record(z.string(), runnerSettingsSchema).superRef
 function mistakeIn(key: string, settings: RunnerSettings): string | undefined {
   if (key === 'embedded') return 'the embedded engine comes with hal0 and has no settings'
   if (isRunnerKey(key) && key !== 'custom') {
-    if (settings.template !== undefined) return `hal0 knows how to start ${key}; a template needs a key of its own`
-    const foreign = TEMPLATE_KEYS.filter((name) => settings[name] !== undefined)
+    const isService = isServiceRunner(key)
+    if (settings.template !== undefined && !isService) {
+      return `hal0 knows how to start ${key}; a template needs a key of its own`
+    }
+    const foreign = [...(isService ? [] : START_KEYS), ...NATURE_KEYS].filter((name) => settings[name] !== undefined)
     return foreign.length === 0
       ? undefined
       : `${foreign.join(', ')}: hal0 knows this of ${key}; only a template says it itself`

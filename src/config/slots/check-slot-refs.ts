@@ -2,7 +2,7 @@ import type { Home } from '../../files/home.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
 import { listLaneFiles } from '../lane-file.ts'
 import { readModelRows } from '../models/models-file.ts'
-import { readProfiles } from '../profiles/profiles-file.ts'
+import { defaultProfileOf, readProfile, readProfiles } from '../profiles/profiles-file.ts'
 import { isSeedProfile } from '../profiles/seed-profiles.ts'
 import { findNameClashes } from '../rules/names.ts'
 import { findSlotClashes, gatewayPortText } from './rules/slot-clashes.ts'
@@ -33,6 +33,7 @@ export async function checkSlotRefs(deps: SlotRefsDeps, slot: GuardedSlot, keys:
   const { names } = await listSlotFiles(home)
   const self = { ...outlineOf(name, slotFilePath(home, name), slot.payload), isNew: !names.includes(name) }
   const known = {
+    profileRunner: keys.has('model') ? await readProfileRunner(home, self) : undefined,
     profiles:
       keys.has('profile') && self.profile !== undefined && !isSeedProfile(self.profile)
         ? [...(await readProfiles(home)).keys()]
@@ -51,7 +52,8 @@ export async function checkSlotRefs(deps: SlotRefsDeps, slot: GuardedSlot, keys:
   for (const clash of findSlotClashes([...others, self].map(placeOf))) {
     const isTouched = clash.key === 'default' ? keys.has('default') || keys.has('type') : keys.has(clash.key)
     const isOurs = clash.slots.some((one) => one.name === name)
-    if (isOurs && (isTouched || (clash.key === 'device' && keys.has('model')))) throw refusal(clash.code, name, clash)
+    const makesNpuLlm = clash.key === 'device' && (keys.has('model') || keys.has('type'))
+    if (isOurs && (isTouched || makesNpuLlm)) throw refusal(clash.code, name, clash)
   }
 }
 
@@ -88,6 +90,13 @@ async function readOthers(
     return outlineOf(name, slotFilePath(home, name), data)
   })
   return Promise.all(outlines)
+}
+
+/** The runner of the slot's profile, or of its type's seed profile. */
+async function readProfileRunner(home: Home, { profile, type }: SlotOutline): Promise<string | undefined> {
+  const name = profile ?? defaultProfileOf(type)
+  // A broken profiles.toml is told by whoever needs it.
+  return (await readProfile(home, name).catch(() => undefined))?.body.runner
 }
 
 async function readModelIds(home: Home): Promise<readonly string[]> {

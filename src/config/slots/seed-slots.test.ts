@@ -179,6 +179,29 @@ describe('seedSlots', () => {
     expect(result).toEqual({ created: names, kept: [], skipped: [] })
     for (const name of names) expect(await readSlotFile(home, name)).toMatchObject({ name, autoload: false })
     expect(await readFile(slotFilePath(home, 'tts'), 'utf8')).toContain('hal0 slot load tts')
+    expect(await readSlotFile(home, 'flm')).toMatchObject({ npu: { asr: false, embed: false } })
+    const start = async (name: string) => /^# It .*$/m.exec(await readFile(slotFilePath(home, name), 'utf8'))?.[0]
+    expect(await start('flm')).toContain('--model TAG')
+    expect(await start('flm-stt')).toContain('hal0 slot edit flm --set npu.asr=true')
+    expect(await start('flm-embed')).toContain('hal0 slot edit flm --set npu.embed=true')
+    expect(await start('agent')).toContain('--model ID')
+  })
+
+  it('the slots of FastFlowLM only where its program is', async () => {
+    const runnerKeys = () => ['flm', 'kokoro']
+    const asked: string[] = []
+    const hasProgram = async (runner: string) => asked.push(runner) > 100
+    const names = ['flm', 'tts', 'flm-stt', 'flm-embed']
+    const without = await seedSlots(deps({ runnerKeys, hasProgram }), { kind: 'named', names })
+    // A server for speech is there to be set up; the NPU may not exist.
+    expect([without.created, without.skipped.map(({ name }) => name), new Set(asked)]).toEqual([
+      ['tts'],
+      ['flm', 'flm-stt', 'flm-embed'],
+      new Set(['flm']),
+    ])
+    expect(without.skipped[0]?.reason).toContain('hal0 slot reseed flm')
+    const later = await seedSlots(deps({ runnerKeys, hasProgram: async () => true }), { kind: 'named', names })
+    expect(later.created).toEqual(['flm', 'flm-stt', 'flm-embed'])
   })
 })
 

@@ -1,7 +1,7 @@
 import type { ReseedResult } from '../../contract/slot-config.ts'
 import type { Home } from '../../files/home.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
-import { isSelfManagedRunner } from '../../runners/runner-keys.ts'
+import { isSelfManagedRunner } from '../../runners/rules/service-keys.ts'
 import { withWriteLock } from '../home/write-lock.ts'
 import type { Profiles } from '../profiles/profiles.ts'
 import { SEED_SLOT_NAMES } from '../rules/names.ts'
@@ -17,6 +17,8 @@ export interface SeedDeps {
   readonly home: Home
   /** Keys of the runners that this build has. */
   readonly runnerKeys: () => readonly string[]
+  /** Is the program of this runner installed? Absent = each is. Never rejects. */
+  readonly hasProgram?: (runner: string) => Promise<boolean>
   /** Of the whole machine. */
   readonly memoryBytes: number
   readonly profiles: Pick<Profiles, 'show' | 'create'>
@@ -98,6 +100,10 @@ async function planSeed(deps: SeedDeps, name: SeedSlotName): Promise<Planned | O
   if (await hasFile(home, name)) return { kind: 'kept', name }
   if (!runnerKeys().includes(seed.runner)) {
     return { kind: 'skipped', name, reason: `its runner "${seed.runner}" is not part of this hal0` }
+  }
+  if (seed.needsProgram === true && (await deps.hasProgram?.(seed.runner)) === false) {
+    const again = `once it is, \`hal0 slot reseed ${name}\` makes the slot`
+    return { kind: 'skipped', name, reason: `the program of its runner "${seed.runner}" is not installed; ${again}` }
   }
   const text = seedSlotText(name, await profileFor(deps, seed.profile), isSelfManagedRunner(seed.runner))
   return { kind: 'planned', name, slot: guardSlotText(text, { file: slotFilePath(home, name), name, source: 'seed' }) }

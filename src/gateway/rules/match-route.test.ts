@@ -12,6 +12,8 @@ describe('matchRoute', () => {
     ['POST', '/v1/chat/completions?api_key=x', { kind: 'inference', path: '/v1/chat/completions' }],
     ['POST', '/v1/completions/', { kind: 'inference', path: '/v1/completions' }],
     ['GET', '/v1/chat/completions', { kind: 'wrong_method', allow: 'POST, OPTIONS' }],
+    ['POST', '/v1/images/generations/?key=x', { kind: 'images' }],
+    ['GET', '/v1/images/generations', { kind: 'wrong_method', allow: 'POST, OPTIONS' }],
     ['POST', '/v1/embeddings', { kind: 'unsupported' }],
     ['POST', '/v1/chat', { kind: 'unknown' }],
     ['GET', '/upstream/agent/props', { kind: 'unsupported' }],

@@ -6,6 +6,8 @@ export type RouteMatch =
   | { readonly kind: 'model'; readonly id: string }
   /** Goes to an engine under the same path. */
   | { readonly kind: 'inference'; readonly path: InferencePath }
+  /** `POST /v1/images/generations`. */
+  | { readonly kind: 'images' }
   | { readonly kind: 'preflight' }
   /** A route of the contract that is not served yet. */
   | { readonly kind: 'unsupported' }
@@ -17,8 +19,14 @@ export type RouteMatch =
 export const INFERENCE_PATHS = ['/v1/chat/completions', '/v1/completions'] as const
 export type InferencePath = (typeof INFERENCE_PATHS)[number]
 
+/** Painted by ComfyUI, or forwarded to an engine that has this route itself. Source: SPEC 8, 11. */
+export const IMAGES_PATH = '/v1/images/generations'
+
+/** Every path that may reach an engine. */
+export type EnginePath = InferencePath | typeof IMAGES_PATH
+
 /** Of those, the ones whose engines know `chat_template_kwargs`. */
-export const THINKING_PATHS: readonly InferencePath[] = ['/v1/chat/completions']
+export const THINKING_PATHS: readonly EnginePath[] = ['/v1/chat/completions']
 
 /** Paths that only slots of one type can answer; every other one is for `llm`. Source: SPEC 11 "Resolution" 4. */
 const TYPE_OF_PATH: ReadonlyMap<string, SlotType> = new Map<string, SlotType>([
@@ -27,7 +35,7 @@ const TYPE_OF_PATH: ReadonlyMap<string, SlotType> = new Map<string, SlotType>([
   ['/v1/rerankings', 'reranking'],
   ['/v1/audio/speech', 'tts'],
   ['/v1/audio/transcriptions', 'transcription'],
-  ['/v1/images/generations', 'image'],
+  [IMAGES_PATH, 'image'],
 ])
 
 /** The type of slot that can answer requests to this path (without query). */
@@ -44,7 +52,6 @@ const UNSUPPORTED_PATHS = [
   '/v1/messages/count_tokens',
   '/v1/audio/speech',
   '/v1/audio/transcriptions',
-  '/v1/images/generations',
   '/v1/tokenize',
 ]
 
@@ -71,6 +78,7 @@ export function matchRoute(method: string, target: string): RouteMatch {
       return { kind: 'bad_path' }
     }
   }
+  if (path === IMAGES_PATH) return method === 'POST' ? { kind: 'images' } : { kind: 'wrong_method', allow: WRITE }
   const inference = INFERENCE_PATHS.find((known) => known === path)
   if (inference === undefined) {
     const isPlanned = UNSUPPORTED_PATHS.includes(path) || path.startsWith('/upstream/')

@@ -13,6 +13,7 @@ function slot(name: string, facts: Partial<RouteCandidate> = {}): RouteCandidate
     idle_reason: null,
     model_id: `${name}-model`,
     device: 'cpu',
+    runner: 'embedded',
     in_flight: 0,
     last_used_at: null,
     ...facts,
@@ -115,7 +116,9 @@ describe('resolveRoute', () => {
       state: fc.constantFrom(...SLOT_STATES),
       idle_reason: fc.constantFrom('quiet' as const, 'no_model' as const, null),
       model_id: fc.constantFrom('m', 'n', null),
+      runner: fc.constantFrom('embedded', 'kokoro'),
       device: fc.constantFrom('cpu' as const, 'npu' as const),
+      runner: fc.constant('embedded'),
       in_flight: fc.nat(3),
       last_used_at: fc.constantFrom(null, '2026-01-01T00:00:00.000Z'),
     })

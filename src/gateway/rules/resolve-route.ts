@@ -1,5 +1,6 @@
 import { BUILT_IN_ALIASES } from '../../config/rules/names.ts'
 import { DEFAULT_SLOT, type SlotRow, type SlotType } from '../../contract/slot-row.ts'
+import { isSelfManagedRunner } from '../../runners/rules/service-keys.ts'
 import { compareCandidates, rankOf } from './rank-slots.ts'
 
 /** What resolution looks at of a slot. */
@@ -13,6 +14,7 @@ export type RouteCandidate = Pick<
   | 'idle_reason'
   | 'model_id'
   | 'device'
+  | 'runner'
   | 'in_flight'
   | 'last_used_at'
 >
@@ -144,8 +146,9 @@ function unbound(model: string) {
   } as const
 }
 
+/** Has it something to answer with: a model, or one that its engine brings? */
 function isActive(row: RouteCandidate): boolean {
-  return row.model_id !== null
+  return row.model_id !== null || isSelfManagedRunner(row.runner)
 }
 
 function findSlot(name: string, rows: readonly RouteCandidate[]): RouteCandidate | undefined {
@@ -177,7 +180,10 @@ function selectForType(needs: SlotType, rows: readonly RouteCandidate[]): RouteC
 
 /** The first of the chain that serves, else the first that has a model. Undefined = no such slot, or none with a model. */
 function chooseFromChain(name: string, rows: readonly RouteCandidate[]): RouteCandidate | undefined {
-  const npu = name === 'npu' ? (findSlot('npu', rows) ?? rows.find((row) => row.device === 'npu')) : undefined
+  const npu =
+    name === 'npu'
+      ? (findSlot('npu', rows) ?? rows.find((row) => row.device === 'npu' && row.type === 'llm'))
+      : undefined
   const first = npu ?? findSlot(name, rows)
   if (first === undefined && name !== 'utility' && name !== 'npu') return undefined
   const chain = [first, ...(name === 'npu' ? [findSlot('utility', rows)] : []), findSlot(DEFAULT_SLOT, rows)]

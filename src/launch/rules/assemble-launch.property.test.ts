@@ -24,6 +24,7 @@ const MANAGED: Readonly<Record<Exclude<Dialect, 'template'>, Readonly<Record<str
     '--served-model-name': 'agent',
     '--context-length': '4096',
   },
+  flm: { '--host': '127.0.0.1', '--port': '8081', '--ctx-len': '8192' },
 }
 const NEVER = [
   '--api-key',
@@ -53,7 +54,7 @@ const VALUES = [
   '-=',
   '=',
 ]
-const DIALECTS = ['llama-server', 'vllm', 'sglang'] as const
+const DIALECTS = ['llama-server', 'vllm', 'sglang', 'flm'] as const
 
 function wordsFor(dialect: Dialect) {
   const names = [...tableOf(dialect).byName.keys(), '--unknown', '--no-unknown', '-zz', '--mod', '--po', '--served']

@@ -6,6 +6,7 @@ import { chooseSpeculation } from './choose-speculation.ts'
 import { chooseThinking } from './choose-thinking.ts'
 import type { DerivedFlag, DerivedLayers, LaunchChoices } from './derived-layers.ts'
 import { type CandidateFlag, fitToEngine } from './fit-to-engine.ts'
+import { flmLayers } from './flm-layers.ts'
 import { gpuEnvironment } from './gpu-environment.ts'
 import { launchNotes } from './launch-notes.ts'
 import type { AssembledLaunch, LaunchRequest, RemovedFlag } from './launch-request.ts'
@@ -124,6 +125,8 @@ function layersOf(request: LaunchRequest, choices: LaunchChoices): DerivedLayers
       return vllmLayers(request, choices)
     case 'sglang':
       return sglangLayers(request, choices)
+    case 'flm':
+      return flmLayers(request, choices)
     case 'llama-server':
     case 'template':
       return llamaServerLayers(request, choices)

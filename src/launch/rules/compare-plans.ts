@@ -28,6 +28,8 @@ const ORDER = [
   'reasoning_effort',
   'reasoning_budget',
   'gpu_index',
+  'npu.asr',
+  'npu.embed',
 ] as const
 
 /**

@@ -15,6 +15,7 @@ const WINDOW_BEYOND: Readonly<Record<Dialect, string>> = {
   'llama-server': 'a request can use no more than that (older builds: answers degrade beyond it)',
   vllm: DEGRADES,
   sglang: DEGRADES,
+  flm: DEGRADES,
   template: DEGRADES,
 }
 

@@ -50,6 +50,12 @@ export interface LaunchProfile {
   readonly speculation?: SpeculationMode | undefined
 }
 
+/** What the NPU's one engine does besides chat: speech to text, embeddings. Source: SPEC 8 "NPU". */
+export interface NpuServices {
+  readonly asr: boolean
+  readonly embed: boolean
+}
+
 /** Everything a launch command is made of. Source: SPEC 9. */
 export interface LaunchRequest {
   readonly slot: string
@@ -68,6 +74,8 @@ export interface LaunchRequest {
   readonly threads: number
   /** Undefined = every GPU. */
   readonly gpuIndex: number | undefined
+  /** `[npu]` of the slot: what one `flm serve` does besides chat. Absent = nothing. */
+  readonly npu?: NpuServices | undefined
   /** `[server] env` of the slot; wins over what is derived. */
   readonly env: Readonly<Record<string, string>>
 }

@@ -1,5 +1,6 @@
 import type { Dialect, EngineHelp } from '../../contract/runner.ts'
 import type { FlagArity, FlagFacts, FlagOwner, FlagTable } from './flag-facts.ts'
+import { FLM_FLAGS } from './flm-flags.ts'
 import { LLAMA_SERVER_FLAGS } from './llama-server-flags.ts'
 import { SGLANG_FLAGS, TEMPLATE_FLAGS, VLLM_FLAGS } from './python-flags.ts'
 
@@ -7,6 +8,7 @@ const TABLES: Readonly<Record<Dialect, FlagTable>> = {
   'llama-server': LLAMA_SERVER_FLAGS,
   vllm: VLLM_FLAGS,
   sglang: SGLANG_FLAGS,
+  flm: FLM_FLAGS,
   template: TEMPLATE_FLAGS,
 }
 

@@ -12,6 +12,8 @@ export interface KnownNeed {
   readonly weightsBytes: number
   readonly cacheBytes: number
   readonly overheadBytes: number
+  /** Why it may take less in truth, in one clause; absent = no reason is known. */
+  readonly note?: string
 }
 
 export type MemoryNeed =

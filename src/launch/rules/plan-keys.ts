@@ -2,7 +2,7 @@ import type { LaunchPlan } from '../../contract/launch-plan.ts'
 import type { Dialect } from '../../contract/runner.ts'
 import { lookUpFlag, plainName, tableOf } from './look-up-flag.ts'
 
-const DIALECTS_IN_ORDER: readonly Dialect[] = ['llama-server', 'vllm', 'sglang']
+const DIALECTS_IN_ORDER: readonly Dialect[] = ['llama-server', 'vllm', 'sglang', 'flm']
 
 /** Keys of slot, model and profile that flags stand for, in every dialect. */
 const KEYS: Readonly<Record<string, string>> = {
@@ -14,6 +14,9 @@ const KEYS: Readonly<Record<string, string>> = {
   '--ctx-size': 'ctx_size',
   '--max-model-len': 'ctx_size',
   '--context-length': 'ctx_size',
+  '--ctx-len': 'ctx_size',
+  '--asr': 'npu.asr',
+  '--embed': 'npu.embed',
   '--n-gpu-layers': 'n_gpu_layers',
   '--threads': 'threads',
   '--mmproj': 'vision',
@@ -47,5 +50,6 @@ export function keyOfFlag(flag: string): string | undefined {
 export function dialectOf(plan: LaunchPlan): Dialect {
   const has = (name: string) => plan.flags.some(({ flag }) => flag === name)
   if (has('--max-model-len')) return 'vllm'
-  return has('--context-length') ? 'sglang' : 'llama-server'
+  if (has('--context-length')) return 'sglang'
+  return has('--ctx-len') ? 'flm' : 'llama-server'
 }

@@ -165,7 +165,7 @@ export const SGLANG_FLAGS = buildFlagTable(
 export const TEMPLATE_FLAGS = buildFlagTable(
   [
     ...readFlagRows('hal0', MODEL, '1 --model -m\n1 --model-path'),
-    ...readFlagRows('hal0', ADDRESS, '1 --host\n1 --port'),
+    ...readFlagRows('hal0', ADDRESS, '1 --host\n1 --port\n1 --listen\n1 --uds'),
     ...readFlagRows('hal0', NAME, '1 --alias -a\n1 --served-model-name'),
     ...readFlagRows('hal0', KEY, '1 --api-key\n1 --api-key-file'),
   ],

@@ -1,4 +1,6 @@
+import type { LaunchLayer } from '../../contract/launch-plan.ts'
 import { ENGINE_HOST, type LaunchChoices } from './derived-layers.ts'
+import { npuFlags } from './flm-layers.ts'
 import type { LaunchRequest, RemovedFlag } from './launch-request.ts'
 import { looksLikeFlag } from './look-up-flag.ts'
 import type { LayeredFlag } from './merge-flags.ts'
@@ -8,10 +10,11 @@ const PLACEHOLDER = /\$\{(PORT|MODEL|ALIAS|CTX|HOST)\}/g
 
 /**
  * The command of an engine whose words the user wrote: the template with its placeholders filled in, word for word, then the profile's words as
- * they are. hal0 knows no flag of it, so it compares none and replaces none. Source: SPEC 9, 10 `custom`.
+ * they are. hal0 knows no flag of it, so it compares none and replaces none. A template of FastFlowLM is followed by the switches of the
+ * slot's `[npu]`. Source: SPEC 9, 10 `custom`.
  */
 export function templateFlags(
-  { slot, port, model, engine }: LaunchRequest,
+  { slot, port, model, engine, npu }: LaunchRequest,
   { ctx }: LaunchChoices,
   own: readonly WrittenFlag[],
 ): {
@@ -31,7 +34,11 @@ export function templateFlags(
   )
   const base = groupWords(words).map(([flag, ...rest]) => verbatim('base', flag, rest))
   return {
-    flags: [...base, ...own.map(({ words: [first = '', ...rest], flag }) => verbatim('profile', first, rest, flag))],
+    flags: [
+      ...base,
+      ...own.map(({ words: [first = '', ...rest], flag }) => verbatim('profile', first, rest, flag)),
+      ...(engine.key === 'flm' ? npuFlags(npu).map((one) => verbatim('slot', one.flag, one.values)) : []),
+    ],
     removed: [],
     notes: [],
   }
@@ -60,7 +67,7 @@ function groupWords(words: readonly string[]): readonly (readonly [string, ...st
 }
 
 /** A word that is no flag stands as a value, so that the command is word for word what was written. */
-function verbatim(layer: 'base' | 'profile', first: string, rest: readonly string[], name = first): LayeredFlag {
+function verbatim(layer: LaunchLayer, first: string, rest: readonly string[], name = first): LayeredFlag {
   const isFlag = looksLikeFlag(first)
   return {
     flag: isFlag ? first : '',

@@ -53,6 +53,9 @@ const ARCHITECTURE_KEYS = [
   'attention.head_count_kv',
   'attention.key_length',
   'attention.value_length',
+  'attention.key_length_swa',
+  'attention.value_length_swa',
+  'attention.indexer.key_length',
   'attention.kv_lora_rank',
   'attention.sliding_window',
   'attention.sliding_window_pattern',
@@ -65,6 +68,10 @@ const ARCHITECTURE_KEYS = [
   'ssm.inner_size',
   'ssm.state_size',
   'ssm.group_count',
+  'shortconv.l_cache',
+  'wkv.head_size',
+  'token_shift_count',
+  'kda.head_dim',
 ] as const
 export type ArchitectureKey = (typeof ARCHITECTURE_KEYS)[number]
 

@@ -1,4 +1,5 @@
 import type { KvGeometry } from '../../contract/model.ts'
+import { withoutUndefined } from '../../kernel/without-undefined.ts'
 import type { ArchitectureKey } from './header-values.ts'
 import type { HeaderReader } from './resolve-facts.ts'
 
@@ -11,6 +12,7 @@ const MAX_LAYERS = 1_024
  */
 export function resolveKvGeometry(read: HeaderReader, own: (key: ArchitectureKey) => string): KvGeometry {
   const whole = (key: ArchitectureKey) => read.whole(own(key)) ?? null
+  const rare = (key: ArchitectureKey) => read.whole(own(key))
   const layers = whole('block_count')
   const pattern = read.wholes(own('attention.sliding_window_pattern'))
   const heads = read.wholes(own('attention.head_count')) ?? null
@@ -31,6 +33,15 @@ export function resolveKvGeometry(read: HeaderReader, own: (key: ArchitectureKey
     sliding_window_pattern: Array.isArray(pattern) ? pattern.map((flag) => flag !== 0) : (pattern ?? null),
     vocabulary: read.count('tokenizer.ggml.tokens') ?? whole('vocab_size'),
     ssm: resolveRecurrent(whole),
+    ...withoutUndefined({
+      key_length_swa: rare('attention.key_length_swa'),
+      value_length_swa: rare('attention.value_length_swa'),
+      indexer_key_length: rare('attention.indexer.key_length'),
+      shortconv_cache: rare('shortconv.l_cache'),
+      wkv_head_size: rare('wkv.head_size'),
+      token_shift_count: rare('token_shift_count'),
+      kda_head_length: rare('kda.head_dim'),
+    }),
   }
 }
 

@@ -1,23 +1,7 @@
 import type { Device, LoadPhases } from '../../contract/slot-row.ts'
 import type { MemoryNeed } from '../../launch/rules/memory-need.ts'
 
-/** A pool of memory as the meter reads it. */
-export interface MemoryPool {
-  /** `host`, `gpu0` … */
-  readonly id: string
-  readonly kind: 'host' | 'vram' | 'unified'
-  readonly vendor: 'AMD' | 'NVIDIA' | 'Intel' | 'unknown maker' | undefined
-  /** As `gpu_index` of a slot counts: per vendor, in PCI order; undefined = host. */
-  readonly gpuIndex: number | undefined
-  /** Undefined = cannot be read. */
-  readonly totalBytes: number | undefined
-  readonly freeBytes: number | undefined
-}
-
-/** Free memory of this machine, read at each call. Never rejects: what cannot be read is undefined. Source: SPEC 7 "Free memory". */
-export interface MemoryMeter {
-  read(): Promise<readonly MemoryPool[]>
-}
+export type { MemoryMeter, MemoryPool } from '../../hardware/memory-meter.ts'
 
 export interface AdmissionRequest {
   readonly slot: string

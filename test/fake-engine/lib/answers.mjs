@@ -56,12 +56,26 @@ export function promptOf(body, isChat) {
 /** Known answers, so that a check of the model's sanity passes. */
 const KNOWN = [{ asks: /capital of France/i, says: 'Paris.' }]
 
+/** Longer than anything that a request asked for. */
+const HUGE_WORDS = 100_000
+
+/** What broken kernels, quantisations and tokenizers were seen to say. @type {Record<string, () => string>} */
+const GIBBERISH = {
+  empty: () => '',
+  control: () => '\u0000\u0001\u0007\u001b\u0002\u007f'.repeat(6),
+  replacement: () => '\uFFFD'.repeat(40),
+  repeated: () => 'GGGG'.repeat(40),
+  wrong: () => 'Bananas sing loudly under seven wooden clouds.',
+  huge: () => 'noise '.repeat(HUGE_WORDS),
+}
+
 /**
  * @param {{ prompt: string, last: string }} asked
  * @param {import('./knobs.mjs').Knobs} knobs
  */
 function textFor(asked, knobs) {
   if (knobs.answer !== null) return String(knobs.answer)
+  if (knobs.gibberish !== null) return GIBBERISH[knobs.gibberish]()
   const known = KNOWN.find((k) => k.asks.test(asked.last))
   return known?.says ?? `Echo ${hashOf(asked.prompt).toString(16).padStart(8, '0')}: ${asked.last}`
 }
@@ -91,7 +105,8 @@ export function planAnswer(body, asked, knobs, ctxTokens, echo) {
   const pieces = tokensOf(cutAtStop(echo ?? textFor(asked, knobs), body.stop))
   const promptTokens = tokensOf(asked.prompt).length
   const seed = hashOf(asked.prompt)
-  const room = Math.min(limitOf(body), Math.max(1, ctxTokens - promptTokens))
+  const isHuge = knobs.gibberish === 'huge'
+  const room = isHuge ? pieces.length : Math.min(limitOf(body), Math.max(1, ctxTokens - promptTokens))
   const count = body.ignore_eos === true ? room : Math.min(room, pieces.length)
   const pad = knobs.chunk_bytes > 0 ? 'x'.repeat(knobs.chunk_bytes) : ''
   return {

@@ -37,8 +37,11 @@ export class Engine {
   /** @type {Buffer | undefined} */
   ballast
   boundPort = 0
+  /** Stops listening for so many ms (-1 = for good), while it lives on. @type {(ms: number) => void} */
+  unlisten = () => {}
   #errorsGiven = 0
   #answeredCount = 0
+  #readCount = 0
   /** @type {NodeJS.Timeout | undefined} */
   #exitTimer
 
@@ -84,6 +87,13 @@ export class Engine {
     return true
   }
 
+  /** One inference request was read; nothing of it is answered yet. */
+  tookRequest() {
+    this.#readCount += 1
+    const limit = this.knobs.exit_before_answer
+    if (limit > 0 && this.#readCount >= limit) this.die('request limit')
+  }
+
   /** One inference request was answered in full. @param {import('node:http').ServerResponse} res */
   answered(res) {
     this.#answeredCount += 1
@@ -108,6 +118,7 @@ export class Engine {
     this.knobs = { ...this.knobs, ...changes }
     if ('error_status' in changes || 'error_count' in changes) this.#errorsGiven = 0
     if ('exit_after_requests' in changes) this.#answeredCount = 0
+    if ('exit_before_answer' in changes) this.#readCount = 0
     this.applyKnobs(changes)
     const waiting = [...this.gates]
     this.gates.clear()
@@ -123,6 +134,7 @@ export class Engine {
     if ('grandchild' in changes && k.grandchild !== null) this.#fork(k.grandchild === 'setsid')
     if ('allocate_mb' in changes)
       this.ballast = k.allocate_mb > 0 ? Buffer.alloc(k.allocate_mb * 1024 * 1024, 1) : undefined
+    if ('unlisten_ms' in changes && k.unlisten_ms !== 0) this.unlisten(k.unlisten_ms)
     if ('exit_after_ms' in changes) {
       clearTimeout(this.#exitTimer)
       if (k.exit_after_ms !== null) this.#exitTimer = setTimeout(() => this.die('exit_after_ms'), k.exit_after_ms)

@@ -11,6 +11,7 @@ export const KNOB_DEFAULTS = Object.freeze({
   hang: null,
   health_status: null,
   health_body: null,
+  health_hang: false,
   say: null,
   allocate_mb: 0,
   grandchild: null,
@@ -20,6 +21,7 @@ export const KNOB_DEFAULTS = Object.freeze({
   exit_after_ms: null,
   exit_during_load: false,
   exit_after_requests: 0,
+  exit_before_answer: 0,
   exit_code: 1,
   exit_signal: null,
   last_words: null,
@@ -31,6 +33,9 @@ export const KNOB_DEFAULTS = Object.freeze({
   models_need_key: false,
   models_empty: false,
   model_name: null,
+  // Routes
+  missing_routes: [],
+  missing_status: 404,
   // Generation
   total_slots: 0,
   tokens_per_second: 0,
@@ -40,7 +45,12 @@ export const KNOB_DEFAULTS = Object.freeze({
   stamp: false,
   answer: null,
   echo: false,
+  gibberish: null,
   embeddings: true,
+  // The known question of the sanity gate
+  sanity_answer: null,
+  sanity_delay_ms: 0,
+  sanity_knobs: null,
   // Stalls
   stall_first_ms: 0,
   hold_first: false,
@@ -59,6 +69,7 @@ export const KNOB_DEFAULTS = Object.freeze({
   // HTTP manners
   keep_alive_ms: 5000,
   refuse: false,
+  unlisten_ms: 0,
   close_after_sse: false,
   close_after_answer: false,
   transfer: 'length',
@@ -79,6 +90,7 @@ const WORDS = {
   grandchild: [null, 'group', 'setsid'],
   die_how: ['cut', 'reset', 'end', 'exit'],
   garbage: [null, 'html', 'truncated_json', 'not_http', 'empty'],
+  gibberish: [null, 'empty', 'control', 'replacement', 'repeated', 'wrong', 'huge'],
   transfer: ['length', 'chunked', 'close', 'short'],
 }
 
@@ -93,6 +105,11 @@ export function knobMistake(given) {
     const words = /** @type {Record<string, unknown[]>} */ (WORDS)[name]
     if (words !== undefined && !words.includes(value)) {
       return `knob "${name}" is ${JSON.stringify(value)}, expected one of ${JSON.stringify(words)}`
+    }
+    if (name === 'sanity_knobs' && value !== null) {
+      if (typeof value !== 'object' || Array.isArray(value)) return 'knob "sanity_knobs": expected an object of knobs'
+      const mistake = knobMistake(/** @type {Record<string, unknown>} */ (value))
+      if (mistake !== undefined) return `in sanity_knobs: ${mistake}`
     }
   }
   return undefined

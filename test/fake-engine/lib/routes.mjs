@@ -4,6 +4,7 @@ import { dialectWriter } from './dialect.mjs'
 import { Generation } from './generation.mjs'
 import { knobMistake } from './knobs.mjs'
 import { baseHeaders, sendError, sendGarbage, sendWhole } from './reply.mjs'
+import { isSanityQuestion, sanityEngine } from './sanity.mjs'
 
 /** @typedef {import('./engine.mjs').Engine} Engine */
 /** @typedef {import('node:http').IncomingMessage} Req */
@@ -65,7 +66,11 @@ GET_ROUTES['/models'] = GET_ROUTES['/v1/models']
 GET_ROUTES['/v1/health'] = GET_ROUTES['/health']
 
 /** @param {'chat' | 'text' | 'native'} dialect @returns {PostRoute} */
-const completion = (dialect) => (engine, req, res, seen, body) => complete(engine, req, res, seen, body, dialect)
+const completion = (dialect) => (engine, req, res, seen, body) => {
+  if (!isSanityQuestion(body)) return complete(engine, req, res, seen, body, dialect)
+  engine.state.leaveOut(seen)
+  return complete(sanityEngine(engine), req, res, seen, body, dialect)
+}
 
 /** @typedef {(engine: Engine, req: Req, res: Res, seen: import('./state.mjs').Seen, body: any) => void | Promise<void>} PostRoute */
 
@@ -113,6 +118,7 @@ export const POST_ROUTES = {
 async function complete(engine, req, res, seen, body, dialect) {
   const state = engine.state
   state.add('inference')
+  engine.tookRequest()
   const own = body.fake
   const mistake = own === undefined ? undefined : knobMistake(own)
   if (mistake !== undefined) return refuse(engine, req, res, seen, mistake)

@@ -22,6 +22,8 @@ const LAZY_HASH_BYTES = 16_384
  * @property {Buffer | undefined} body
  * @property {string | undefined} sha256
  * @property {number} bodyBytes
+ * @property {string} path
+ * @property {boolean} isSanity the known question of the gate: in no other counter and in no list
  */
 
 /** @param {Buffer} bytes */
@@ -34,6 +36,7 @@ export class EngineState {
     bad_requests: 0,
     unauthorized: 0,
     requests: 0,
+    sanity_requests: 0,
     inference: 0,
     answered: 0,
     prompt_tokens: 0,
@@ -48,6 +51,7 @@ export class EngineState {
     aborts_before_first_byte: 0,
     aborts_mid_stream: 0,
   }
+  #seen = 0
   /** @type {Record<string, number>} */
   byPath = {}
   /** @type {{ n: number, phase: string, at_ns: string, tokens: number }[]} */
@@ -76,7 +80,7 @@ export class EngineState {
     this.byPath[path] = (this.byPath[path] ?? 0) + 1
     /** @type {Seen} */
     const seen = {
-      n: this.counters.requests + 1,
+      n: ++this.#seen,
       method: req.method ?? '',
       url: req.url ?? '',
       rawHeaders: req.rawHeaders,
@@ -88,6 +92,8 @@ export class EngineState {
       body: undefined,
       sha256: undefined,
       bodyBytes: 0,
+      path,
+      isSanity: false,
     }
     this.ring.push(seen)
     if (this.ring.length > KEPT_REQUESTS) this.ring.shift()
@@ -102,8 +108,19 @@ export class EngineState {
     else seen.body = body
   }
 
+  /** It turned out to be the question of the sanity gate: tests count what clients asked. @param {Seen} seen */
+  leaveOut(seen) {
+    seen.isSanity = true
+    this.byPath[seen.path] -= 1
+    if (this.byPath[seen.path] === 0) delete this.byPath[seen.path]
+    this.ring = this.ring.filter((each) => each !== seen)
+    this.counters.requests -= 1
+    this.add('sanity_requests')
+  }
+
   /** The client went away before the answer was complete. @param {Seen} seen */
   abort(seen) {
+    if (seen.isSanity) return void (seen.phase = 'aborted')
     const phase = /** @type {'body' | 'queued' | 'before_first_byte' | 'mid_stream'} */ (seen.phase)
     const at_ns = process.hrtime.bigint().toString()
     this.abortLog.push({ n: seen.n, phase, at_ns, tokens: seen.tokens })
@@ -117,6 +134,7 @@ export class EngineState {
     for (const name of /** @type {(keyof EngineState['counters'])[]} */ (Object.keys(this.counters))) {
       if (!['active', 'waiting', 'connections_open'].includes(name)) this.counters[name] = 0
     }
+    this.#seen = 0
     this.byPath = {}
     this.abortLog = []
     this.ring = []

@@ -1,10 +1,12 @@
 import type { ProfileBody } from '../../../contract/profile.ts'
 import type { Dialect } from '../../../contract/runner.ts'
 import { withoutUndefined } from '../../../kernel/without-undefined.ts'
+import { isServiceRunner } from '../../../runners/rules/service-keys.ts'
 
-/** How are the flags of a profile written? By its runner; llama-server's way unless that is vLLM or SGLang. Source: SPEC 3, 10. */
+/** How are the flags of a profile written? By its runner; llama-server's way unless that is another engine of hal0's. Source: SPEC 3, 10. */
 export function dialectOf(runner: string | undefined): Dialect {
-  return runner === 'vllm' || runner === 'sglang' ? runner : 'llama-server'
+  if (runner === 'vllm' || runner === 'sglang' || runner === 'flm') return runner
+  return runner !== undefined && isServiceRunner(runner) ? 'template' : 'llama-server'
 }
 
 /** Words, and values behind `=`, that name a place of this machine: another one may not have it. */

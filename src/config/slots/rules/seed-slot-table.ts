@@ -1,4 +1,5 @@
 import type { Device, SlotType } from '../../../contract/slot-row.ts'
+import { isTagRunner } from '../../../runners/rules/service-keys.ts'
 import { SEED_SLOT_NAMES } from '../../rules/names.ts'
 
 /** A slot that hal0 makes by itself. */
@@ -11,13 +12,17 @@ export interface SeedSlot {
   readonly runner: string
   readonly binary?: string
   readonly pinned?: true
+  /** Made only where the program of its runner is installed. */
+  readonly needsProgram?: true
+  /** Serves as a part of another slot's engine, and is never loaded itself. */
+  readonly rides?: { readonly slot: string; readonly key: 'asr' | 'embed' }
   /** For the comment of its file: what it is for. */
   readonly purpose: string
 }
 export type SeedSlotName = (typeof SEED_SLOT_NAMES)[number]
 
 const LLM = { type: 'llm', device: 'cpu', runner: 'embedded' } as const
-const FLM = { device: 'npu', profile: 'flm', runner: 'flm' } as const
+const FLM = { device: 'npu', profile: 'flm', runner: 'flm', needsProgram: true } as const
 
 /** Source: SPEC 3 "Seed slots and their profiles". */
 export const SEED_SLOTS: Readonly<Record<SeedSlotName, SeedSlot>> = {
@@ -56,8 +61,18 @@ export const SEED_SLOTS: Readonly<Record<SeedSlotName, SeedSlot>> = {
     purpose: 'Reads texts aloud, with expression.',
   },
   img: { type: 'image', device: 'cpu', profile: 'comfyui', runner: 'comfyui', purpose: 'Paints images.' },
-  'flm-stt': { ...FLM, type: 'transcription', purpose: 'Writes down speech, on the NPU.' },
-  'flm-embed': { ...FLM, type: 'embedding', purpose: 'Turns texts into vectors, on the NPU.' },
+  'flm-stt': {
+    ...FLM,
+    type: 'transcription',
+    rides: { slot: 'flm', key: 'asr' },
+    purpose: 'Writes down speech, on the NPU.',
+  },
+  'flm-embed': {
+    ...FLM,
+    type: 'embedding',
+    rides: { slot: 'flm', key: 'embed' },
+    purpose: 'Turns texts into vectors, on the NPU.',
+  },
 }
 
 /** Is the name one of the seed slots'? Deleting one needs force and leaves a tombstone. Source: SPEC 3. */
@@ -68,12 +83,9 @@ export function isSeedSlot(name: string): name is SeedSlotName {
 /** The file of a seed slot. `profile`: its own or a smaller one made for this machine. `isSelfManaged`: no model has to be bound. */
 export function seedSlotText(name: SeedSlotName, profile: string, isSelfManaged: boolean): string {
   const { type, device, binary, pinned, purpose } = SEED_SLOTS[name]
-  const start = isSelfManaged
-    ? `Its engine brings its own model: \`hal0 slot load ${name}\` starts it.`
-    : `It has no model yet: \`hal0 slot edit ${name} --model ID\` binds one that \`hal0 model list\` shows.`
   return `# Slot "${name}": ${purpose}
 # hal0 made this file and does not write over it: it is yours to edit.
-# ${start}
+# ${startText(name, isSelfManaged)}
 name = "${name}"
 type = "${type}"
 device = "${device}"
@@ -86,5 +98,25 @@ autoload = false
 ${pinned ? '# Never evicted, never unloaded when idle.\npinned = true\n' : ''}
 [model]
 default = ""
+${name === 'flm' ? NPU_SWITCHES : ''}`
+}
+
+const NPU_SWITCHES = `
+# What its one engine does besides: slot "flm-stt" needs asr, slot "flm-embed" needs embed.
+[npu]
+asr = false
+embed = false
 `
+
+/** What makes the slot serve, for the comment of its file. */
+function startText(name: SeedSlotName, isSelfManaged: boolean): string {
+  const { runner, rides } = SEED_SLOTS[name]
+  if (rides !== undefined) {
+    return `It is a part of slot "${rides.slot}", and serves when that does: \`hal0 slot edit ${rides.slot} --set npu.${rides.key}=true\`.`
+  }
+  if (isSelfManaged) return `Its engine brings its own model: \`hal0 slot load ${name}\` starts it.`
+  const edit = `It has no model yet: \`hal0 slot edit ${name} --model`
+  if (runner === 'flm') return `${edit} TAG\` binds one that \`flm list\` shows.`
+  if (isTagRunner(runner)) return `${edit} NAME\` binds a checkpoint, by the name that ComfyUI has for it.`
+  return `${edit} ID\` binds one that \`hal0 model list\` shows.`
 }

@@ -1,9 +1,13 @@
 import { listNames } from '../../../kernel/list-names.ts'
 import { selectNearest } from '../../../kernel/nearest-word.ts'
+import { isTagRunner } from '../../../runners/rules/service-keys.ts'
+import { runnerKeyOf } from './slot-defaults.ts'
 import type { SlotOutline } from './slot-outline.ts'
 
 /** What a slot may name. Undefined = it cannot be told (the file is broken), and then nothing is missing. */
 export interface KnownNames {
+  /** The runner that the slot's profile names; undefined = none, or it cannot be told. */
+  readonly profileRunner?: string | undefined
   readonly profiles: readonly string[] | undefined
   readonly models: readonly string[] | undefined
   readonly runners: readonly string[] | undefined
@@ -16,7 +20,10 @@ export interface MissingReference {
   readonly message: string
 }
 
-/** What does this slot name that does not exist? With the nearest name that does. Source: SPEC 3, 10. */
+/**
+ * What does this slot name that does not exist? With the nearest name that does. A model of a runner that finds its models itself is a
+ * name of that runner's, which only its program can check. Source: SPEC 3, 10.
+ */
 export function findMissingReferences(slot: SlotOutline, known: KnownNames): readonly MissingReference[] {
   const missing: MissingReference[] = []
   if (isMissing(slot.profile, known.profiles)) {
@@ -26,7 +33,8 @@ export function findMissingReferences(slot: SlotOutline, known: KnownNames): rea
       message: `there is no profile "${slot.profile}"; ${hint(slot.profile, known.profiles, 'there are')}`,
     })
   }
-  if (slot.modelId !== '' && isMissing(slot.modelId, known.models)) {
+  const isTag = isTagRunner(runnerKeyOf(slot, known.profileRunner))
+  if (slot.modelId !== '' && !isTag && isMissing(slot.modelId, known.models)) {
     missing.push({
       key: 'model.default',
       code: 'model.not_found',

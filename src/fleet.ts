@@ -1,0 +1,170 @@
+import { basename } from 'node:path'
+import { createArbiter } from './arbiter/arbiter.ts'
+import type { Arbiter } from './arbiter/ports.ts'
+import type { LiveSettings } from './config/settings/live-settings.ts'
+import { findNpuClash } from './config/slots/rules/npu-clash.ts'
+import type { SlotRow } from './contract/slot-row.ts'
+import type { EventBus } from './events/bus.ts'
+import type { Home } from './files/home.ts'
+import type { ImageDefaults } from './gateway/paint.ts'
+import { createHardwareSources, type HardwareSources } from './hardware/hardware-sources.ts'
+import { createMemoryMeter } from './hardware/memory-meter.ts'
+import { thisMachine } from './hardware/this-machine.ts'
+import type { Clock } from './kernel/clock.ts'
+import { Hal0Error } from './kernel/errors.ts'
+import type { Log } from './kernel/log.ts'
+import { MIB, SECOND_MS } from './kernel/units.ts'
+import { createMetrics, type Metrics } from './metrics/metrics.ts'
+import type { Pulls } from './models/pull/pulls.ts'
+import { createComfyClient } from './runners/comfy/comfy-client.ts'
+import type { RunnerRegistry } from './runners/registry.ts'
+import type { Runtime } from './runtimes/runtime.ts'
+import type { DeskSettings, OpenMemoryDesk } from './slots/admission/desk-ports.ts'
+import { createMemoryDesk } from './slots/admission/memory-desk.ts'
+import { watchPressure } from './slots/admission/watch-pressure.ts'
+import { createSlotEffects } from './slots/effects.ts'
+import type { PortPool } from './slots/port-pool.ts'
+import { createMissingFiles } from './slots/pull-missing.ts'
+import type { SlotSettings } from './slots/settings.ts'
+import { withShadows } from './slots/shadow-slots.ts'
+import { openSlots, type SlotManager } from './slots/slot-manager.ts'
+import { takeSurvivors } from './slots/take-survivors.ts'
+import { openStore, type Store } from './store/open-store.ts'
+
+/** The slots with all that looks after them: memory, GPU turns, history, metrics. */
+export interface Fleet {
+  readonly slots: SlotManager
+  readonly arbiter: Arbiter
+  readonly desk: Pick<OpenMemoryDesk, 'capacity'>
+  readonly metrics: Metrics
+  readonly store: Store
+  readonly hardware: HardwareSources
+  imageDefaults(slot: string): ImageDefaults
+  /** The settings may say something else by now. */
+  look(): void
+  /** After the slots are closed. */
+  close(): Promise<void>
+}
+
+export interface FleetDeps {
+  readonly home: Home
+  readonly live: LiveSettings
+  readonly runners: RunnerRegistry
+  readonly runtime: Runtime
+  readonly ports: PortPool
+  readonly bus: EventBus
+  readonly clock: Clock
+  readonly log: Log
+  readonly settings: SlotSettings
+  /** Asked when a load needs it: pulls are made after the slots. */
+  readonly pulls: () => Pulls
+}
+
+/** Memory that a dead process held may take so long to be free again; then a start goes on with what there is. Source: SPEC 7. */
+const RELEASE_WAIT_MS = 10 * SECOND_MS
+
+/** Builds it and takes over the engines of an earlier daemon. Errors: `config.invalid`. */
+export async function openFleet(deps: FleetDeps): Promise<Fleet> {
+  const { home, live, runners, runtime, ports, bus, clock, log } = deps
+  const hardware = createHardwareSources(thisMachine(), clock)
+  const meter = createMemoryMeter(hardware)
+  const store = openStore(home, { log, clock, publish: (event) => void bus.publish(event) })
+  const metrics = createMetrics({ rows: () => fleet.slots.rows(), loads: store.loads })
+  const subscription = bus.subscribe({ onEvent: (event) => metrics.onEvent(event) })
+  const adoptions = new Map(await takeSurvivors({ home, runtime, runners, ports, clock, bus, log }))
+  /** Both come into being with the slots, which they know. */
+  let opened: { readonly desk: OpenMemoryDesk; readonly pressure: { close(): void } } | undefined
+  /** Made when the slots know what of them runs; until then it refuses nothing. */
+  let door: Arbiter | undefined
+
+  const manager = await openSlots({
+    home,
+    ports,
+    clock,
+    runtime,
+    bus,
+    log,
+    adoptions,
+    settings: deps.settings,
+    effects: createSlotEffects({ home, runners, ports, clock, missing: createMissingFiles(home, deps.pulls) }),
+    openDesk: (residents) => {
+      const deskDeps = { meter, residents, clock, log, bus, settings: () => deskSettingsOf(live) }
+      const desk = createMemoryDesk(deskDeps)
+      opened = { desk, pressure: watchPressure({ ...deskDeps, desk }) }
+      return desk
+    },
+    onLoadEnded: (record) => {
+      store.loads.record(record)
+      metrics.onLoad(record)
+    },
+    startRefusal: (slot) => door?.refusal(slot) ?? npuRefusal(fleet.slots.rows(), slot),
+    managedBy: (slot) => (door?.isSaved(slot) === true ? 'arbiter' : null),
+  })
+  if (opened === undefined) throw new Error('the slots were opened without a memory desk')
+  const { desk, pressure } = opened
+  const slots = withShadows(manager)
+  const arbiter = await createArbiter({
+    home,
+    slots: {
+      rows: () => slots.rows(),
+      load: (slot) => slots.load(slot, 'daemon'),
+      claim: (slot) => slots.residents.claim(slot, 'arbiter'),
+    },
+    comfyOf: (row) => createComfyClient({ origin: `http://127.0.0.1:${row.port ?? 0}`, clock, slot: row.name }),
+    clock,
+    log,
+    bus,
+    settings: () => ({ arbiter: live.settings().slots.arbiter }),
+  })
+
+  door = arbiter
+
+  const fleet: Fleet = {
+    slots,
+    arbiter,
+    desk,
+    metrics,
+    store,
+    hardware,
+    imageDefaults: (slot) => {
+      const bound = slots.bound(slot)
+      const file = bound === undefined ? undefined : live.modelFile(bound.modelId)
+      return {
+        size: bound?.config.image?.default_size,
+        steps: bound?.config.image?.default_steps,
+        // ComfyUI has names of its own for its models, which no registry has to know.
+        checkpoint: file === undefined ? bound?.modelId || undefined : basename(file),
+      }
+    },
+    look: () => {
+      desk.look()
+      arbiter.look()
+    },
+    close: async () => {
+      pressure.close()
+      desk.close()
+      subscription.close()
+      await arbiter.close()
+      store.close()
+    },
+  }
+  return fleet
+}
+
+function deskSettingsOf(live: Pick<LiveSettings, 'settings'>): DeskSettings {
+  const { slots, dispatcher } = live.settings()
+  return {
+    loadWaitMs: dispatcher.load_wait_s * SECOND_MS,
+    groups: slots.groups,
+    evictPressureBytes: slots.evict_pressure_mb * MIB,
+    evictPressurePct: slots.evict_pressure_pct,
+    releaseWaitMs: RELEASE_WAIT_MS,
+  }
+}
+
+/** One language model at a time on the NPU, also where it was swapped in without being written. Source: SPEC 8 "NPU". */
+function npuRefusal(rows: readonly SlotRow[], slot: string): Hal0Error | undefined {
+  const clash = findNpuClash(rows, slot)
+  if (clash === undefined) return undefined
+  return Hal0Error.of('slot.npu_exclusivity_violation', clash.message, { details: { slot, holder: clash.holder } })
+}

@@ -1,0 +1,85 @@
+import { Hal0Error } from '../kernel/errors.ts'
+import { err, type Result } from '../kernel/result.ts'
+import type { Exchange } from './exchange.ts'
+import {
+  type InferenceDeps,
+  type Ready,
+  readAsked,
+  routeError,
+  sendToEngine,
+  sendToSlot,
+  waitOf,
+} from './inference-route.ts'
+import { type PaintDeps, paint } from './paint.ts'
+import { chooseImageSlot, type ImageRoute } from './rules/choose-image-slot.ts'
+import { IMAGES_PATH } from './rules/match-route.ts'
+import { type ImageMistake, type ImageRequest, readImageRequest } from './rules/read-image-request.ts'
+
+export type ImageDeps = InferenceDeps & PaintDeps
+
+/** What ComfyUI's slots are run by; any other runner of an image slot speaks OpenAI's own dialect. */
+const COMFY_RUNNER = 'comfyui'
+
+/**
+ * `POST /v1/images/generations`: read it, find the image slot, wait for the GPU and for the slot, then paint with ComfyUI, or hand it over
+ * to an engine that has this route itself. Nothing is committed to the client before there is a result. Rejects with the Hal0Error
+ * for the client, or with CLIENT_GONE. Errors: `request.invalid`, `gpu.img_slot_missing`, those of `acquireArbitrated`, `dispatch.*`. Source: SPEC 8, 11.
+ */
+export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<void> {
+  const { res, facts } = exchange
+  const { settings, slots } = deps
+  const waitMs = waitOf(exchange, settings.loadWaitS)
+  const { body, asked } = await readAsked(exchange, settings.jsonLimitBytes)
+  const model = asked.model.kind === 'string' && asked.model.value !== '' ? asked.model.value : undefined
+  const wish = readWish(body)
+
+  const { unknownModel, onDemandSlot } = settings
+  const registered = deps.registeredModels()
+  const chosen = chooseImageSlot({ model, rows: slots.rows(), unknownModel, registered, onDemandSlot })
+  facts.reason = chosen.reason
+  const { slot, onDemandModel } = targetOf(chosen)
+  facts.slot = slot
+  if (chosen.kind === 'slot' && chosen.fallback) res.setHeader('X-Hal0-Route', 'fallback')
+  // What it would refuse need not wait for it; another engine may take more than hal0 knows of.
+  if (!wish.ok && slots.row(slot)?.runner === COMFY_RUNNER) throw wishError(wish.error)
+
+  const ready: Ready = { path: IMAGES_PATH, slot, onDemandModel, body, asked, model, waitMs }
+  await sendToSlot(exchange, ready, deps, async (lease, mayComeAgain) => {
+    if (lease.endpoint.dialect !== 'comfyui') return await sendToEngine(exchange, lease, ready, mayComeAgain, deps)
+    if (wish.ok) return await paint(exchange, lease, wish.value, mayComeAgain, deps)
+    lease.release()
+    throw wishError(wish.error)
+  })
+}
+
+function wishError({ param, message }: ImageMistake): Hal0Error {
+  return Hal0Error.of('request.invalid', message, { param })
+}
+
+function readWish(body: Buffer): Result<ImageRequest, ImageMistake> {
+  try {
+    return readImageRequest(JSON.parse(body.toString('utf8')))
+  } catch {
+    // The scan lets through what it need not understand, such as nesting beyond any reason.
+    return err({ param: 'prompt', message: 'The request body cannot be read as JSON' })
+  }
+}
+
+function targetOf(chosen: ImageRoute): { readonly slot: string; readonly onDemandModel: string | undefined } {
+  switch (chosen.kind) {
+    case 'slot':
+      return { slot: chosen.slot, onDemandModel: undefined }
+    case 'on_demand':
+      return { slot: chosen.slot, onDemandModel: chosen.modelId }
+    case 'error':
+      throw routeError(chosen)
+    case 'wrong_type':
+      throw Hal0Error.of('dispatch.route_unsupported', `${chosen.message}; ${IMAGES_PATH} needs a slot of type image`, {
+        param: 'model',
+      })
+    case 'no_image_slot':
+      throw Hal0Error.of('gpu.img_slot_missing', `${chosen.message}, so nothing answers ${IMAGES_PATH}`, {
+        details: { remedy: 'Bring back the slot "img": `hal0 slot reseed`. Or make one: `hal0 slot create`.' },
+      })
+  }
+}

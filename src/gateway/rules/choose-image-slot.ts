@@ -1,0 +1,44 @@
+import { type RouteCandidate, type RouteDecision, type RouteQuery, resolveRoute, shortened } from './resolve-route.ts'
+
+/** The seed slot for images. Source: SPEC 11 "Resolution" 4. */
+const SEED_SLOT = 'img'
+
+/** Where a request for images goes, or what its client hears. */
+export type ImageRoute =
+  | Exclude<RouteDecision, { kind: 'error' }>
+  | (Extract<RouteDecision, { kind: 'error' }> & { readonly code: 'model_not_found' })
+  /** `message` tells which slot it is that cannot paint. */
+  | { readonly kind: 'no_image_slot' | 'wrong_type'; readonly reason: string; readonly message: string }
+
+/**
+ * Which slot paints? As any request that only one type of slot can answer; but an image slot without a model is one too, since
+ * ComfyUI has checkpoints of its own, and a slot of another type is not loaded only to hear that it cannot. Source: SPEC 11, 20 `gpu.img_slot_missing`.
+ */
+export function chooseImageSlot(query: Omit<RouteQuery, 'needs'>): ImageRoute {
+  const { rows, model } = query
+  const decision = resolveRoute({ ...query, needs: 'image' })
+  if (decision.kind === 'error') {
+    const { code, reason } = decision
+    if (code === 'model_not_found') return { ...decision, code }
+    const bare = selectBare(rows)
+    if (bare !== undefined) {
+      const { steps } = decision
+      const chosen = '4 the slot for image, with checkpoints of its own'
+      const isUnknown = model !== undefined && model !== ''
+      return { kind: 'slot', slot: bare.name, fallback: isUnknown, reason: chosen, steps: [...steps, chosen] }
+    }
+    return { kind: 'no_image_slot', reason, message: 'No slot here is of type image' }
+  }
+  const type = rows.find((row) => row.name === decision.slot)?.type ?? 'image'
+  if (type === 'image') return decision
+  const painters = rows.filter((row) => row.type === 'image').map((row) => `"${row.name}"`)
+  const those = painters.length === 0 ? 'no slot here is' : `${painters.join(', ')} would be`
+  const asked = model === undefined ? '' : ` ("${shortened(model)}")`
+  const message = `Slot "${decision.slot}"${asked} is of type ${type}, not image; ${those}`
+  return { kind: 'wrong_type', reason: decision.reason, message }
+}
+
+function selectBare(rows: readonly RouteCandidate[]): RouteCandidate | undefined {
+  const fit = rows.filter((row) => row.type === 'image')
+  return fit.find((row) => row.default) ?? fit.find((row) => row.name === SEED_SLOT) ?? fit[0]
+}

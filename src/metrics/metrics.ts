@@ -1,0 +1,147 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { NewEvent } from '../contract/events.ts'
+import type { LoadRecord } from '../contract/load-record.ts'
+import { LOAD_PHASES, type SlotRow } from '../contract/slot-row.ts'
+import { SLOT_STATES } from '../contract/slot-state.ts'
+import { SECOND_MS } from '../kernel/units.ts'
+import type { EvictionReason } from '../slots/admission/residents.ts'
+import { breakerValue, isUp } from './rules/measure-slot.ts'
+
+/** What a scrape is answered with. */
+export interface MetricsText {
+  readonly contentType: string
+  readonly body: string
+}
+
+/** The daemon's own counts and states as Prometheus reads them. Listening never throws; reading wakes nothing. Source: SPEC 17. */
+export interface Metrics {
+  /** A load has ended. */
+  onLoad(record: LoadRecord): void
+  /** Any event of the bus; `slot.evicted` with `data.reason` counts. */
+  onEvent(event: Pick<NewEvent, 'type' | 'data'>): void
+  /** Text format 0.0.4. */
+  render(): Promise<MetricsText>
+}
+
+export interface MetricsDeps {
+  /** All slots, asked at each scrape: a slot that is gone has no series any more. */
+  readonly rows: () => readonly SlotRow[]
+  /** What a slot ran before this daemon was started, so that its first load with another model counts as a swap. */
+  readonly loads?: { recent(slot: string, limit: number): readonly LoadRecord[] }
+}
+
+/** The event that tells of an eviction; `data.reason` is an `EvictionReason`. */
+export const EVICTED_EVENT = 'slot.evicted'
+const EVICTION_REASONS: readonly string[] = [
+  'preload',
+  'pressure',
+  'group',
+  'idle',
+  'arbiter',
+] satisfies readonly EvictionReason[]
+
+const OUTCOMES = ['ready', 'failed', 'cancelled'] as const satisfies readonly LoadRecord['outcome'][]
+
+/** Seconds: a process is spawned in hundredths, a large model warms for minutes, and at 900 s a load is given up (SPEC 5). */
+const PHASE_BUCKETS_S = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 180, 360, 900]
+
+/** How far back the model that a slot ran before is looked for. */
+const LOOK_BACK = 20
+
+export function createMetrics({ rows, loads }: MetricsDeps): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Gauge({ name, help, labelNames: [...labelNames], registers })
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name, help, labelNames: [...labelNames], registers })
+
+  const up = gauge('hal0_slot_up', '1 when the slot serves without a load.', ['slot'])
+  const state = gauge('hal0_slot_state', '1 for the state that the slot is in, 0 for the others.', ['slot', 'state'])
+  const ready = gauge('hal0_slots_ready_total', 'Slots that serve without a load.')
+  const inFlight = gauge('hal0_inflight', 'Requests that the slot serves now.', ['slot'])
+  const queued = gauge('hal0_queue_depth', 'Requests that wait for the slot: for a load or for a place.', ['slot'])
+  const breaker = gauge('hal0_breaker_state', '0 closed, 1 backoff, 2 parked, 3 half_open.', ['slot'])
+  const phases = new Histogram({
+    name: 'hal0_load_phase_seconds',
+    help: 'Time of each phase of a load, of loads that failed too.',
+    labelNames: ['phase'],
+    buckets: PHASE_BUCKETS_S,
+    registers,
+  })
+  const ended = counter('hal0_loads_total', 'Loads that have ended.', ['slot', 'outcome'])
+  const swaps = counter('hal0_swaps_total', 'Loads that put another model into the slot than it ran before.', ['slot'])
+  const evictions = counter('hal0_evictions_total', 'Slots unloaded to make room, by reason.', ['reason'])
+
+  for (const phase of LOAD_PHASES) phases.zero({ phase })
+  for (const reason of EVICTION_REASONS) evictions.inc({ reason }, 0)
+
+  /** Slots that have counters. */
+  const counted = new Set<string>()
+  /** What each slot ran last; null = unknown. */
+  const lastModel = new Map<string, string | null>()
+
+  function begin(slot: string): void {
+    if (counted.has(slot)) return
+    counted.add(slot)
+    for (const outcome of OUTCOMES) ended.inc({ slot, outcome }, 0)
+    swaps.inc({ slot }, 0)
+  }
+
+  function drop(slot: string): void {
+    counted.delete(slot)
+    lastModel.delete(slot)
+    for (const outcome of OUTCOMES) ended.remove({ slot, outcome })
+    swaps.remove({ slot })
+  }
+
+  /** The model of the last load before `record` that became ready. */
+  function modelBefore({ slot, attempt_id }: LoadRecord): string | null {
+    const known = lastModel.get(slot)
+    if (known !== undefined || loads === undefined) return known ?? null
+    const before = loads.recent(slot, LOOK_BACK).find((one) => one.outcome === 'ready' && one.attempt_id !== attempt_id)
+    return before?.model_id ?? null
+  }
+
+  function collect(): void {
+    const now = rows()
+    const names = new Set(now.map(({ name }) => name))
+    for (const slot of [...counted]) if (!names.has(slot)) drop(slot)
+    for (const one of [up, state, inFlight, queued, breaker]) one.reset()
+    ready.set(now.filter(isUp).length)
+    for (const row of now) {
+      const slot = row.name
+      begin(slot)
+      up.set({ slot }, isUp(row) ? 1 : 0)
+      for (const word of SLOT_STATES) state.set({ slot, state: word }, row.state === word ? 1 : 0)
+      inFlight.set({ slot }, row.in_flight)
+      queued.set({ slot }, row.queued)
+      breaker.set({ slot }, breakerValue(row))
+    }
+  }
+
+  return {
+    onLoad(record) {
+      const { slot, outcome, model_id: modelId } = record
+      begin(slot)
+      ended.inc({ slot, outcome })
+      for (const phase of LOAD_PHASES) {
+        const ms = record.phases[phase]
+        if (ms !== undefined && Number.isFinite(ms)) phases.observe({ phase }, ms / SECOND_MS)
+      }
+      if (outcome !== 'ready' || modelId === null) return
+      const before = modelBefore(record)
+      if (before !== null && before !== modelId) swaps.inc({ slot })
+      lastModel.set(slot, modelId)
+    },
+    onEvent({ type, data }) {
+      if (type !== EVICTED_EVENT) return
+      const reason = data['reason']
+      if (typeof reason === 'string' && EVICTION_REASONS.includes(reason)) evictions.inc({ reason })
+    },
+    async render() {
+      collect()
+      return { contentType: registry.contentType, body: await registry.metrics() }
+    },
+  }
+}
