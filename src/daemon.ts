@@ -112,7 +112,10 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     pulls: () => pulls(),
   })
   const { slots } = fleet
-  undo.push(() => fleet.close())
+  undo.push(async () => {
+    await fleet.rest()
+    await fleet.close()
+  })
   undo.push(() => slots.close({ drainMs: 0, keepEngines: false }))
 
   const watch = watchConfig({
@@ -194,7 +197,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     closing.abort()
     const serverClosed = new Promise((resolve) => server.close(resolve))
     try {
-      await Promise.all([watch.close(), management.close()])
+      await Promise.all([watch.close(), management.close(), fleet.rest()])
       await slots.close({ drainMs, keepEngines })
       await gateway.close()
       await fleet.close()

@@ -42,6 +42,8 @@ export interface Fleet {
   imageDefaults(slot: string): ImageDefaults
   /** The settings may say something else by now. */
   look(): void
+  /** Before the slots are closed: nothing is switched, evicted or loaded again from now on. */
+  rest(): Promise<void>
   /** After the slots are closed. */
   close(): Promise<void>
 }
@@ -108,7 +110,8 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     slots: {
       rows: () => slots.rows(),
       load: (slot) => slots.load(slot, 'daemon'),
-      claim: (slot) => slots.residents.claim(slot, 'arbiter'),
+      claim: (slot) => slots.residents.claim(slot, 'arbiter', { untilReady: true }),
+      stop: async (slot) => void (await slots.unload(slot, { drainMs: 0 })),
     },
     comfyOf: (row) => createComfyClient({ origin: `http://127.0.0.1:${row.port ?? 0}`, clock, slot: row.name }),
     clock,
@@ -140,11 +143,13 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
       desk.look()
       arbiter.look()
     },
-    close: async () => {
+    rest: async () => {
       pressure.close()
+      await arbiter.close()
+    },
+    close: async () => {
       desk.close()
       subscription.close()
-      await arbiter.close()
       store.close()
     },
   }

@@ -105,6 +105,7 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
     ports,
     gatewayPort,
     runners,
+    history: fleet.store.loads,
     seeds: {
       reseed: (names) => seedSlots(seeding, names === undefined ? { kind: 'reseed' } : { kind: 'named', names }),
       addTombstone: (name) => addTombstone(home, name),

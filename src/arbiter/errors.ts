@@ -31,7 +31,7 @@ export function wrongModeError(
         `${who} cannot go on: ${held}, and ComfyUI does not say whether it still renders`,
         slot,
         UNREADABLE_RETRY_MS,
-        'Wait for Retry-After. If it stays so, look at the image slot with `hal0 slot status` and `hal0 slot logs`.',
+        'Wait for Retry-After. If it stays so, look at the image slot with `hal0 slot show` and `hal0 slot logs`.',
       )
     case 'waited':
       return modeError(group, `${who} cannot go on yet: ${held}, and it has waited long enough`, slot, retryMs)
@@ -56,7 +56,7 @@ export function imageNotReadyError(slot: string, cause: unknown, retryAfterS = K
   const code = cause instanceof Hal0Error ? { cause_code: cause.code } : {}
   return Hal0Error.of('gpu.img_not_ready', `image slot ${slot} ${why}`, {
     retryAfterS: (cause instanceof Hal0Error ? cause.retryAfterS : undefined) ?? retryAfterS,
-    details: { slot, ...code, remedy: `Look at \`hal0 slot logs ${slot}\` and at \`hal0 slot status ${slot}\`.` },
+    details: { slot, ...code, remedy: `Look at \`hal0 slot logs ${slot}\` and at \`hal0 slot show ${slot}\`.` },
   })
 }
 

@@ -20,7 +20,9 @@ export async function acquireArbitrated(
   { isWholeWait, ...options }: ArbitratedOptions,
 ): Promise<Lease> {
   if (arbiter === undefined) return await slots.acquire(slot, options)
-  const pass = await arbiter.enter(slot, { signal: options.signal })
+  // The client's own limit holds here too.
+  const maxWaitMs = isWholeWait ? {} : { maxWaitMs: options.waitMs }
+  const pass = await arbiter.enter(slot, { signal: options.signal, ...maxWaitMs })
   try {
     const waitMs = loadWaitOf(pass, options.waitMs, isWholeWait)
     const lease = await slots.acquire(slot, { ...options, waitMs })

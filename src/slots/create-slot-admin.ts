@@ -14,6 +14,7 @@ import type { SlotRow } from '../contract/slot-row.ts'
 import { type Home, slotLogPath } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { isTagRunner } from '../runners/rules/service-keys.ts'
+import type { LoadHistory } from '../store/load-history.ts'
 import { examineSlot } from './examine-slot.ts'
 import type { PortPool } from './port-pool.ts'
 import { preferredProfile, wordsOf } from './read-binding.ts'
@@ -30,6 +31,8 @@ export interface SlotAdminDeps extends LaunchSources {
   readonly ports: PortPool
   /** The port that hal0 itself listens on. */
   readonly gatewayPort: () => number | undefined
+  /** What is kept of a slot's loads goes with its name. */
+  readonly history: Pick<LoadHistory, 'forget' | 'renamed'>
   /** Seeds are the config room's: what is written for them, and what stays away for good. */
   readonly seeds: {
     readonly reseed: SlotAdmin['reseed']
@@ -112,6 +115,7 @@ export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
             await removeSlotFile(home, name)
           })
           await slots.forget(name)
+          deps.history.forget(name)
         })
       } finally {
         // Where the file could not be removed the slot is there again.
@@ -132,6 +136,7 @@ export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
           await slots.retireIfDown(name, 'renamed', async () => {
             await renameSlotFile(home, name, target, 'api')
             await slots.forget(name)
+            deps.history.renamed(name, target)
           })
         })
         // Best effort: the slot is renamed whether or not its old log follows.

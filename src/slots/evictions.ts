@@ -57,21 +57,28 @@ export class Evictions {
   /** Is it time to go? */
   review(): void {
     const { book, claims, life, stops } = this.#partsOf()
-    if (!claims.isEmpty && life.phase.kind === 'up' && book.inFlight === 0) stops.now()
+    if (claims.isEmpty || life.phase.kind !== 'up' || book.inFlight > 0) return
+    // Whoever claims for memory tells itself whom it made go, and for whom.
+    if (claims.reason === 'arbiter') this.#tell('arbiter', 'the GPU is needed for images')
+    stops.now()
   }
 
   /** Nobody has asked for it for so long. */
   unloadIdle(reason: string): void {
-    const { deps, name, stops } = this.#partsOf()
-    const message = `slot ${name} is unloaded: ${reason}`
-    deps.log.info({ slot: name, reason }, 'unloaded because nobody uses it')
+    this.#tell('idle', reason)
+    this.#partsOf().stops.now()
+  }
+
+  #tell(reason: EvictionReason, why: string): void {
+    const { deps, name } = this.#partsOf()
+    const message = `slot ${name} is unloaded: ${why}`
+    deps.log.info({ slot: name, reason }, message)
     deps.bus.publish({
       type: 'slot.evicted',
       severity: 'info',
       source: `slot:${name}`,
       message,
-      data: { slot: name, reason: 'idle' satisfies EvictionReason },
+      data: { slot: name, reason },
     })
-    stops.now()
   }
 }

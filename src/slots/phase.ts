@@ -1,5 +1,4 @@
 import type { LoadPhases } from '../contract/slot-row.ts'
-import type { SanityResult } from '../contract/slot-state.ts'
 import type { CancelTimer } from '../kernel/clock.ts'
 import type { EngineMessage } from './actor-messages.ts'
 import type { AttemptDeps, LoadAttempt } from './load-attempt.ts'
@@ -74,9 +73,4 @@ export function startClocks(
 export function stopClocks(phase: PhaseOf<'loading'>): void {
   for (const cancel of phase.timers) cancel()
   phase.timers = []
-}
-
-/** What the record keeps of the gate: an engine that is found again with it needs no second look. */
-export function sanityOf(isGated: boolean, verdict: 'passed' | 'unsupported' | undefined): SanityResult {
-  return isGated ? (verdict ?? 'passed') : 'off'
 }

@@ -94,7 +94,8 @@ function answer(url, key, body, res) {
       const refusal = refusalOf(body.prompt, comfy.knobs.checkpoints)
       if (refusal !== undefined) return json(res, 400, refusal)
       const { id, number } = comfy.put(body.prompt, body.client_id)
-      return json(res, 200, { prompt_id: id, number, node_errors: {} })
+      const taken = () => json(res, 200, { prompt_id: id, number, node_errors: {} })
+      return comfy.knobs.submit_ms === 0 ? taken() : void setTimeout(taken, comfy.knobs.submit_ms)
     }
     case 'GET /view': {
       const file = comfy.files.get(url.searchParams.get('filename') ?? '')

@@ -35,7 +35,7 @@ describe('a cold slot', () => {
       expect([status, text]).toEqual([200, expect.stringContaining(`question ${i}`)])
     }
     expect(at.states('a').filter((state) => state === 'starting')).toHaveLength(1)
-    for (const { timing } of answers) expect(timing).toMatch(/^spawn;dur=\d+, warm;dur=\d+$/)
+    for (const { timing } of answers) expect(timing).toMatch(/^spawn;dur=\d+, warm;dur=\d+, sanity;dur=\d+$/)
     const warm = await at.chat({})
     expect([warm.status, warm.headers.get('server-timing')]).toEqual([200, null])
     const state = await fakeControl(`http://127.0.0.1:${at.row('a').port}`).state()

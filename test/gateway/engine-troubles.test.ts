@@ -33,9 +33,9 @@ describe('an engine that', () => {
     })
     await at.chat({})
     await at.writeSlot('a', { knobs: { exit_during_load: true, load_ms: 10, exit_code: 7 } })
-    const again = (await (await at.chat({})).json()) as { error: { message: string; details: Record<string, unknown> } }
-    expect(again.error.message).toContain('code 7')
-    expect(JSON.stringify(again)).not.toContain('out of memory')
+    const again = await at.daemon.slots.load('a').catch((error: unknown) => error)
+    expect(again).toMatchObject({ message: expect.stringContaining('code 7') })
+    expect(JSON.stringify(at.row('a'))).not.toContain('out of memory')
   })
 
   it('hangs in load: stays warming, is loaded once more, then is an error; both processes are gone', async () => {
@@ -90,30 +90,39 @@ describe('an engine that', () => {
       in_flight: 0,
       failure: { message: expect.stringContaining('code 9') },
     })
+    // Another launch has no failures.
     await at.writeSlot('a', {})
+    await eventually(() => at.row('a').breaker === null)
     expect((await at.chat({})).status).toBe(200)
   })
 
-  it('ends after an answer: the next request is served by a fresh load, 200 times in a row', async () => {
+  it('ends after an answer: each request is answered, or refused until it may be started again; a person may start it at once', async () => {
     const at = await startTestDaemon({ a: { knobs: { exit_after_requests: 20 } } })
     const statuses: number[] = []
     for (let n = 0; n < 200; n++) {
       const answer = await at.chat({})
       statuses.push(answer.status)
-      await answer.text()
+      const text = await answer.text()
+      if (answer.status === 200) continue
+      expect([answer.status, text]).toEqual([503, expect.stringContaining('slot.crash_looping')])
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      await at.daemon.slots.load('a')
     }
-    expect(statuses.filter((status) => status !== 200)).toEqual([])
-    await eventually(() => at.states('a').filter((state) => state === 'starting').length >= 10)
+    const starts = at.states('a').filter((state) => state === 'starting').length
+    expect(statuses.filter((status) => status === 503).length).toBeGreaterThanOrEqual(starts - 1)
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(185)
   }, 60_000)
 
-  it('is killed between two requests: nobody notices, at the moment of death or after', async () => {
+  it('is killed between two requests: the next one hears when it may be started again, at the moment of death or after', async () => {
     const at = await startTestDaemon({ a: {} })
     for (let n = 0; n < 8; n++) {
       expect((await at.chat({})).status).toBe(200)
       const pid = at.row('a').pid
       if (pid === null) throw new Error('the slot has no process')
       process.kill(pid, 'SIGKILL')
-      expect((await at.chat({})).status).toBe(200)
+      const next = await at.chat({})
+      expect([next.status, await next.text()]).toEqual([503, expect.stringContaining('slot.crash_looping')])
+      await at.daemon.slots.load('a')
       expect(at.row('a').pid).not.toBe(pid)
     }
   }, 60_000)

@@ -118,7 +118,6 @@ describe('resolveRoute', () => {
       model_id: fc.constantFrom('m', 'n', null),
       runner: fc.constantFrom('embedded', 'kokoro'),
       device: fc.constantFrom('cpu' as const, 'npu' as const),
-      runner: fc.constant('embedded'),
       in_flight: fc.nat(3),
       last_used_at: fc.constantFrom(null, '2026-01-01T00:00:00.000Z'),
     })

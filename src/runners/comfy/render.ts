@@ -38,6 +38,8 @@ export interface RenderDeps {
 
 /** ComfyUI may be mute for long while it loads a model, since its interpreter does one thing at a time. */
 const MUTE_LIMIT_MS = 120 * SECOND_MS
+/** Who was cut off while ComfyUI took the graph waits so long for the id under which to take it back. */
+const LAST_ANSWER_MS = 2 * SECOND_MS
 /** A process that is gone refuses every time; a busy one never. */
 const REFUSALS_OF_THE_DEAD = 3
 /** The engine is well; what it was asked for does not fit it. */
@@ -51,8 +53,7 @@ const FAILED = 'Look at `hal0 slot logs`; where memory ran out, ask for a smalle
 export async function render(workflow: Workflow, signals: RenderSignals, deps: RenderDeps): Promise<RenderEnd> {
   const { left, cut } = signals
   for (const signal of [cut, left]) if (signal.aborted) throw signal.reason
-  const submitted = await submit(workflow, cut, deps)
-  if (cut.aborted) throw cut.reason
+  const submitted = await submitUnlessCut(workflow, cut, deps)
   if ('kind' in submitted) return submitted
   const end = await follow(submitted.id, signals, deps)
   if ('error' in end) return end
@@ -61,18 +62,37 @@ export async function render(workflow: Workflow, signals: RenderSignals, deps: R
 
 type Followed = Exclude<RenderEnd, { kind: 'images' }> | { readonly images: readonly ComfyImage[] }
 
-async function submit(
-  workflow: Workflow,
-  cut: AbortSignal,
-  { call, fail }: RenderDeps,
-): Promise<Exclude<RenderEnd, { kind: 'images' }> | { readonly id: string }> {
+type Submitted = Exclude<RenderEnd, { kind: 'images' }> | { readonly id: string }
+
+/** Rejects with `cut.reason` at once; what ComfyUI takes all the same is then taken out of its queue again. */
+async function submitUnlessCut(workflow: Workflow, cut: AbortSignal, deps: RenderDeps): Promise<Submitted> {
+  const { call, clock } = deps
+  const ending = new AbortController()
+  const submitting = submit(workflow, ending.signal, deps)
+  let onCut = (): void => {}
+  const cutOff = new Promise<void>((resolve) => {
+    onCut = resolve
+  })
+  cut.addEventListener('abort', onCut)
+  await Promise.race([submitting, cutOff])
+  cut.removeEventListener('abort', onCut)
+  if (!cut.aborted) return await submitting
+  const cancel = clock.setTimer(LAST_ANSWER_MS, () => ending.abort())
+  void submitting.then(async (submitted) => {
+    cancel()
+    if ('id' in submitted) await removeRender(submitted.id, call)
+  })
+  throw cut.reason
+}
+
+async function submit(workflow: Workflow, signal: AbortSignal, { call, fail }: RenderDeps): Promise<Submitted> {
   const answer = await call({
     method: 'POST',
     path: '/prompt',
     body: { prompt: workflow, client_id: randomUUID() },
     timeoutMs: MUTE_LIMIT_MS,
     limitBytes: JSON_LIMIT_BYTES,
-    signal: cut,
+    signal,
   })
   if (!answer.ok) {
     const { kind, message, cause } = answer.error

@@ -5,6 +5,7 @@ export const KNOB_DEFAULTS = Object.freeze({
   listen_delay_ms: 0,
   exit_on_stdin_end: false,
   slow_stop_ms: 0,
+  submit_ms: 0,
   render_ms: 0,
   hold_render: false,
   checkpoints: ['fake-xl.safetensors', 'old/fake-15.safetensors'],
