@@ -21,6 +21,7 @@ import { createFrontDoor, listen } from './front-door.ts'
 import { createGateway } from './gateway/gateway.ts'
 import { gatewaySettingsOf } from './gateway/settings.ts'
 import { readHostMemory } from './hardware/memory.ts'
+import type { MemoryMeter } from './hardware/memory-meter.ts'
 import { systemClock } from './kernel/clock.ts'
 import { Hal0Error, messageOf } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
@@ -42,6 +43,8 @@ export interface DaemonOptions {
   readonly host?: string
   /** Overrides `[server] port`; 0 = any free one. */
   readonly port?: number
+  /** Absent = this machine's own. */
+  readonly meter?: MemoryMeter
 }
 
 export interface Daemon {
@@ -110,6 +113,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     ...{ home, live, runners, runtime, ports, bus, clock, log },
     settings: slotSettings,
     pulls: () => pulls(),
+    meter: wish.meter,
   })
   const { slots } = fleet
   undo.push(async () => {

@@ -8,7 +8,7 @@ import type { EventBus } from './events/bus.ts'
 import type { Home } from './files/home.ts'
 import type { ImageDefaults } from './gateway/paint.ts'
 import { createHardwareSources, type HardwareSources } from './hardware/hardware-sources.ts'
-import { createMemoryMeter } from './hardware/memory-meter.ts'
+import { createMemoryMeter, type MemoryMeter } from './hardware/memory-meter.ts'
 import { thisMachine } from './hardware/this-machine.ts'
 import type { Clock } from './kernel/clock.ts'
 import { Hal0Error } from './kernel/errors.ts'
@@ -60,6 +60,8 @@ export interface FleetDeps {
   readonly settings: SlotSettings
   /** Asked when a load needs it: pulls are made after the slots. */
   readonly pulls: () => Pulls
+  /** Absent = this machine's own. */
+  readonly meter?: MemoryMeter | undefined
 }
 
 /** Memory that a dead process held may take so long to be free again; then a start goes on with what there is. Source: SPEC 7. */
@@ -69,7 +71,7 @@ const RELEASE_WAIT_MS = 10 * SECOND_MS
 export async function openFleet(deps: FleetDeps): Promise<Fleet> {
   const { home, live, runners, runtime, ports, bus, clock, log } = deps
   const hardware = createHardwareSources(thisMachine(), clock)
-  const meter = createMemoryMeter(hardware)
+  const meter = deps.meter ?? createMemoryMeter(hardware)
   const store = openStore(home, { log, clock, publish: (event) => void bus.publish(event) })
   const metrics = createMetrics({ rows: () => fleet.slots.rows(), loads: store.loads })
   const subscription = bus.subscribe({ onEvent: (event) => metrics.onEvent(event) })
