@@ -73,7 +73,9 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
   const hardware = createHardwareSources(thisMachine(), clock)
   const meter = deps.meter ?? createMemoryMeter(hardware)
   const store = openStore(home, { log, clock, publish: (event) => void bus.publish(event) })
-  const metrics = createMetrics({ rows: () => fleet.slots.rows(), loads: store.loads })
+  /** None before the slots are open. */
+  let rows: () => readonly SlotRow[] = () => []
+  const metrics = createMetrics({ rows: () => rows(), loads: store.loads })
   const subscription = bus.subscribe({ onEvent: (event) => metrics.onEvent(event) })
   const adoptions = new Map(await takeSurvivors({ home, runtime, runners, ports, clock, bus, log }))
   /** Both come into being with the slots, which they know. */
@@ -101,12 +103,13 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
       store.loads.record(record)
       metrics.onLoad(record)
     },
-    startRefusal: (slot) => door?.refusal(slot) ?? npuRefusal(fleet.slots.rows(), slot),
+    startRefusal: (slot) => door?.refusal(slot) ?? npuRefusal(rows(), slot),
     managedBy: (slot) => (door?.isSaved(slot) === true ? 'arbiter' : null),
   })
   if (opened === undefined) throw new Error('the slots were opened without a memory desk')
   const { desk, pressure } = opened
   const slots = withShadows(manager)
+  rows = () => slots.rows()
   const arbiter = await createArbiter({
     home,
     slots: {

@@ -76,7 +76,7 @@ export class EngineLife {
   adopt(engine: StartedEngine, known: SanityResult | undefined): void {
     const { attemptId, binding, process } = engine
     const { plan, launch, bound } = binding
-    this.#core.knownSanity = known
+    this.#core.knownSanity = known === 'passed' ? known : undefined
     this.#core.ctx = launch.ctx
     this.#core.parts.files.adopted(bound, launch.thinking)
     this.#core.board.apply('found_warming', {
@@ -85,7 +85,7 @@ export class EngineLife {
       model_id: bound.modelId || null,
       extra: { attempt_id: attemptId, process: process.ref, ...(known === undefined ? {} : { sanity: known }) },
     })
-    this.#loading.enter(adoptAttempt(this.#core.deps, engine, known !== undefined, this.#core.post), 1, engine)
+    this.#loading.enter(adoptAttempt(this.#core.deps, engine, known === 'passed', this.#core.post), 1, engine)
     this.#core.deps.log.info({ slot: this.#core.name, attempt: attemptId, pid: process.ref.pid }, 'engine adopted')
   }
 

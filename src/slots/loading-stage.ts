@@ -117,7 +117,9 @@ export class LoadingStage {
     const { attempt, engine, answers } = loading
     if (engine === undefined) return
     stopClocks(loading)
-    this.#core.times.completed(loading.took, this.#core.deps.clock.monotonicMs() - loading.begunMs)
+    if (!loading.isAdopted) {
+      this.#core.times.completed(loading.took, this.#core.deps.clock.monotonicMs() - loading.begunMs)
+    }
     const parallel = answers?.parallel ?? null
     const stopWatch = this.#watch(engine)
     const up: PhaseOf<'up'> = {
@@ -131,7 +133,7 @@ export class LoadingStage {
     }
     this.#core.phase = up
     if (sanity !== undefined) {
-      this.#core.report.ready(loading)
+      if (!loading.isAdopted) this.#core.report.ready(loading)
       return this.#gotModel(up, sanity)
     }
     this.#core.board.apply('no_model_listed', {
@@ -214,6 +216,7 @@ export class LoadingStage {
     const phase: PhaseOf<'loading'> = {
       kind: 'loading',
       attempt,
+      isAdopted: engine !== undefined,
       nth,
       begunMs: clock.monotonicMs(),
       begunAtMs: clock.nowMs(),

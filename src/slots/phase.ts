@@ -14,6 +14,8 @@ export type Phase =
   | {
       readonly kind: 'loading'
       readonly attempt: LoadAttempt
+      /** It ran before this daemon: how long it takes to come up says nothing of a load. */
+      readonly isAdopted: boolean
       readonly nth: Try
       /** Monotonic and wall clock. */
       readonly begunMs: number

@@ -28,10 +28,10 @@ export class StartGate {
     wishes.load.reject(refusal)
   }
 
-  /** The load that was to follow a stop, or to be tried once more: it had its leave before. */
+  /** The load that was to follow a stop, or to be tried once more. What a person wants has been forgiven before. */
   again(nth: Try): void {
-    const { deps, life, name, waitingRoom, wishes } = this.#partsOf()
-    const refusal = deps.startRefusal(name)
+    const { deps, files, life, name, waitingRoom, wishes } = this.#partsOf()
+    const refusal = deps.startRefusal(name) ?? this.#refusalOf(this.#modelOf(files.override))
     if (refusal === undefined) return life.begin(nth)
     wishes.load.reject(refusal)
     waitingRoom.serve()
