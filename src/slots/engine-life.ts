@@ -86,7 +86,12 @@ export class EngineLife {
       extra: { attempt_id: attemptId, process: process.ref, ...(known === undefined ? {} : { sanity: known }) },
     })
     this.#loading.enter(adoptAttempt(this.#core.deps, engine, known === 'passed', this.#core.post), 1, engine)
-    this.#core.deps.log.info({ slot: this.#core.name, attempt: attemptId, pid: process.ref.pid }, 'engine adopted')
+    const { name, deps } = this.#core
+    const { pid } = process.ref
+    const message = `slot ${name} goes on with the engine that an earlier daemon started (pid ${pid}, port ${plan.port})`
+    deps.log.info({ slot: name, attempt: attemptId, pid }, message)
+    const data = { slot: name, pid, port: plan.port }
+    deps.bus.publish({ type: 'slot.adopted', severity: 'info', source: `slot:${name}`, message, data })
   }
 
   /** Ends what loads or is up; the leases are the caller's concern, before. `drainMs`: how long those took. Does nothing while down or stopping. */
