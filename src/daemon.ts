@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createOpenGuard } from './access/guard.ts'
 import { isLoopbackHost } from './access/rules/authority.ts'
 import { createApi } from './api/api.ts'
+import type { ModeTiming } from './arbiter/rules/timing.ts'
 import { readBaseline } from './config/home/look-at-config.ts'
 import { watchConfig } from './config/home/watch-config.ts'
 import { openLiveSettings } from './config/settings/live-settings.ts'
@@ -45,6 +46,8 @@ export interface DaemonOptions {
   readonly port?: number
   /** Absent = this machine's own. */
   readonly meter?: MemoryMeter
+  /** How long the GPU stays in a mode; absent = as SPEC 8 says. Only tests say otherwise. */
+  readonly arbiterTiming?: ModeTiming
 }
 
 export interface Daemon {
@@ -114,6 +117,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     settings: slotSettings,
     pulls: () => pulls(),
     meter: wish.meter,
+    arbiterTiming: wish.arbiterTiming,
   })
   const { slots } = fleet
   undo.push(async () => {

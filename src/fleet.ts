@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { createArbiter } from './arbiter/arbiter.ts'
 import type { Arbiter } from './arbiter/ports.ts'
+import type { ModeTiming } from './arbiter/rules/timing.ts'
 import type { LiveSettings } from './config/settings/live-settings.ts'
 import { findNpuClash } from './config/slots/rules/npu-clash.ts'
 import type { SlotRow } from './contract/slot-row.ts'
@@ -39,7 +40,7 @@ export interface Fleet {
   readonly metrics: Metrics
   readonly store: Store
   readonly hardware: HardwareSources
-  imageDefaults(slot: string): ImageDefaults
+  readonly imageDefaults: (slot: string) => ImageDefaults
   /** The settings may say something else by now. */
   look(): void
   /** Before the slots are closed: nothing is switched, evicted or loaded again from now on. */
@@ -62,6 +63,8 @@ export interface FleetDeps {
   readonly pulls: () => Pulls
   /** Absent = this machine's own. */
   readonly meter?: MemoryMeter | undefined
+  /** Absent = as SPEC 8 says. */
+  readonly arbiterTiming?: ModeTiming | undefined
 }
 
 /** Memory that a dead process held may take so long to be free again; then a start goes on with what there is. Source: SPEC 7. */
@@ -72,7 +75,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
   const { home, live, runners, runtime, ports, bus, clock, log } = deps
   const hardware = createHardwareSources(thisMachine(), clock)
   const meter = deps.meter ?? createMemoryMeter(hardware)
-  const store = openStore(home, { log, clock, publish: (event) => void bus.publish(event) })
+  const store = openStore(home, { log, clock, publish: (event) => bus.publish(event) })
   /** None before the slots are open. */
   let rows: () => readonly SlotRow[] = () => []
   const metrics = createMetrics({ rows: () => rows(), loads: store.loads })
@@ -81,7 +84,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
   /** Both come into being with the slots, which they know. */
   let opened: { readonly desk: OpenMemoryDesk; readonly pressure: { close(): void } } | undefined
   /** Made when the slots know what of them runs; until then it refuses nothing. */
-  let door: Arbiter | undefined
+  let door: Pick<Arbiter, 'refusal' | 'isSaved'> = { refusal: () => undefined, isSaved: () => false }
 
   const manager = await openSlots({
     home,
@@ -103,8 +106,8 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
       store.loads.record(record)
       metrics.onLoad(record)
     },
-    startRefusal: (slot) => door?.refusal(slot) ?? npuRefusal(rows(), slot),
-    managedBy: (slot) => (door?.isSaved(slot) === true ? 'arbiter' : null),
+    startRefusal: (slot) => door.refusal(slot) ?? npuRefusal(rows(), slot),
+    managedBy: (slot) => (door.isSaved(slot) ? 'arbiter' : null),
   })
   if (opened === undefined) throw new Error('the slots were opened without a memory desk')
   const { desk, pressure } = opened
@@ -123,6 +126,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     log,
     bus,
     settings: () => ({ arbiter: live.settings().slots.arbiter }),
+    timing: deps.arbiterTiming,
   })
 
   door = arbiter

@@ -6,7 +6,7 @@ import { imageProblemOf, refusalOf } from './gate.ts'
 import type { Arbiter, ArbiterPass, EnterOptions } from './ports.ts'
 import { FREE_PASS } from './request-book.ts'
 import { chooseGroups } from './rules/choose-groups.ts'
-import { WAIT_MS } from './rules/timing.ts'
+import { MODE_TIMING, WAIT_MS } from './rules/timing.ts'
 import { startStateOf } from './start-state.ts'
 import { type ArbiterStore, createStateFile } from './state-file.ts'
 import { createStateKeeper } from './state-keeper.ts'
@@ -27,7 +27,9 @@ export async function openArbiter({
   const { slots, clock, log, bus, settings, comfyOf } = deps
   const stored = await store.read()
   const rows = slots.rows()
-  const start = startStateOf(stored, rows, chooseGroups(rows, settings().arbiter), { nowMs: clock.nowMs(), log, bus })
+  const { keepMs } = deps.timing ?? MODE_TIMING
+  const world = { nowMs: clock.nowMs(), log, bus, keepMs }
+  const start = startStateOf(stored, rows, chooseGroups(rows, settings().arbiter), world)
   const state = createStateKeeper(start.state, { store, log, bus })
   if (stored.kind !== 'none') await state.keep({})
   const loop = new TurnLoop(deps, state, start)

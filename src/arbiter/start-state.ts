@@ -6,7 +6,7 @@ import { announce } from './announce.ts'
 import type { Groups } from './rules/choose-groups.ts'
 import { chooseStart } from './rules/choose-start.ts'
 import { isDispatchable, isResident } from './rules/residence.ts'
-import { KEEP_MS } from './rules/timing.ts'
+import { MODE_TIMING } from './rules/timing.ts'
 import type { StoredState } from './state-file.ts'
 
 /** Where a restarted daemon begins. */
@@ -23,9 +23,9 @@ export function startStateOf(
   stored: StoredState,
   rows: readonly SlotRow[],
   groups: Groups,
-  world: { readonly nowMs: number; readonly log: Log; readonly bus: Publisher },
+  world: { readonly nowMs: number; readonly log: Log; readonly bus: Publisher; readonly keepMs?: number },
 ): StartState {
-  const { nowMs } = world
+  const { nowMs, keepMs = MODE_TIMING.keepMs } = world
   const fresh: ArbiterState = { mode: 'llm', switching_to: null, pinned: false, since_ms: nowMs, saved_slots: [] }
   if (stored.kind === 'unfit') {
     const kept = stored.keptAs === undefined ? '' : `; the file is kept as ${stored.keptAs}`
@@ -57,5 +57,5 @@ export function startStateOf(
     const data = { from: before.mode, switching_to: before.switching_to, to: mode, reason, saved_slots: saved }
     announce(world, 'info', 'arbiter.resumed', `after the restart of hal0: ${reason}`, data)
   }
-  return { state, keepMs: goesOn || !isSame ? 0 : Math.max(0, sinceMs + KEEP_MS - nowMs), goesOn }
+  return { state, keepMs: goesOn || !isSame ? 0 : Math.max(0, sinceMs + keepMs - nowMs), goesOn }
 }

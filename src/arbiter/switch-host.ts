@@ -5,6 +5,7 @@ import type { Hal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import type { ArbiterMode, ArbiterSlots, ComfyClient } from './ports.ts'
 import type { ArbiterSetting } from './rules/choose-groups.ts'
+import type { ModeTiming } from './rules/timing.ts'
 import type { StateKeeper } from './state-keeper.ts'
 
 /** Who has the memory: `rest` = the mode's group, `loading` = images, else nobody may start anything. */
@@ -22,6 +23,8 @@ export interface ArbiterEffects {
 /** All that the arbiter is made of besides its state. */
 export interface ArbiterDeps extends ArbiterEffects {
   readonly settings: () => { readonly arbiter: ArbiterSetting }
+  /** Absent = as SPEC 8 says. Shorter ones let a test of the whole daemon see many switches. */
+  readonly timing?: ModeTiming | undefined
 }
 
 /** What a switch under way sees of the arbiter. There is one at a time. */

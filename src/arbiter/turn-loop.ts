@@ -12,7 +12,7 @@ import { RequestBook } from './request-book.ts'
 import { Restorer } from './restorer.ts'
 import { chooseGroups, type Groups } from './rules/choose-groups.ts'
 import { chooseMode, type ModeDecision } from './rules/choose-mode.ts'
-import { FREE_RETRY_MS, KEEP_MS, QUEUE_POLL_MS } from './rules/timing.ts'
+import { FREE_RETRY_MS, MODE_TIMING, type ModeTiming, QUEUE_POLL_MS } from './rules/timing.ts'
 import type { StartState } from './start-state.ts'
 import type { StateKeeper } from './state-keeper.ts'
 import type { ArbiterDeps, Stage, SwitchHost, SwitchOutcome } from './switch-host.ts'
@@ -31,6 +31,7 @@ export class TurnLoop {
   readonly state: StateKeeper
   readonly #deps: ArbiterDeps
   readonly #clock: LeashedClock
+  readonly #timing: ModeTiming
   readonly #restorer: Restorer
   readonly #foreign: Claims
   readonly #host: SwitchHost
@@ -51,6 +52,7 @@ export class TurnLoop {
   constructor(deps: ArbiterDeps, state: StateKeeper, start: StartState) {
     this.#clock = new LeashedClock(deps.clock)
     this.#deps = { ...deps, clock: this.#clock }
+    this.#timing = deps.timing ?? MODE_TIMING
     this.state = state
     this.#keptUntilMs = this.nowMs + start.keepMs
     const lastImageMs = start.goesOn ? Number.NEGATIVE_INFINITY : this.nowMs
@@ -174,6 +176,7 @@ export class TurnLoop {
         retryMs: this.#retryMs,
       },
       nowMs,
+      this.#timing.quietMs,
     )
     if (decision.reason !== this.#reason) this.#deps.log.debug({ mode, action: decision.action }, decision.reason)
     this.#reason = decision.reason
@@ -215,7 +218,7 @@ export class TurnLoop {
     const nowMs = this.nowMs
     this.#stage = 'rest'
     this.#queue.forget()
-    if (outcome.kind !== 'cancelled') this.#keptUntilMs = nowMs + KEEP_MS
+    if (outcome.kind !== 'cancelled') this.#keptUntilMs = nowMs + this.#timing.keepMs
     else if (to === 'llm') this.#retryMs = nowMs + FREE_RETRY_MS
     if (outcome.kind === 'failed') this.#fail(to, outcome.error)
     if (outcome.kind === 'done' && to === 'img') {

@@ -32,7 +32,12 @@ export function editTargetOf(home: Home, what: string, name: string | undefined)
   if (name !== undefined) throw new UsageError(`${what} takes no name.`, `Write: hal0 config edit ${what}`)
   switch (kind) {
     case 'hal0':
-      return { file: daemonSettingsPath(home), slot: undefined, afterwards: 'saved; a start of the daemon applies it' }
+      return {
+        file: daemonSettingsPath(home),
+        slot: undefined,
+        afterwards:
+          'saved; a daemon that runs reads it at once (docs/config.md names the keys that wait for its next start)',
+      }
     case 'profiles':
       return {
         file: join(home.etc, 'profiles.toml'),

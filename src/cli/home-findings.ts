@@ -1,4 +1,5 @@
 import { basename, dirname } from 'node:path'
+import { findKeylessRunners } from '../config/home/find-keyless-runners.ts'
 import { validateHome } from '../config/home/validate-home.ts'
 import { readModels } from '../config/models/models-file.ts'
 import { listSlotFiles } from '../config/slots/slot-file.ts'
@@ -7,8 +8,9 @@ import type { Home } from '../files/home.ts'
 import type { Finding } from '../hardware/finding.ts'
 
 /**
- * What doctor says about the files of a home: the report of `config validate`, by what the files are for. Not ok = a mistake, or a model
- * file that is not there; never just an absent settings file. Never rejects.
+ * What doctor says about the files of a home: the report of `config validate`, by what the files are for, and which engines they make usable
+ * by everyone on the machine. Not ok = a mistake, a model file that is not there, or such an engine; never just an absent settings file.
+ * Never rejects.
  */
 export async function findHomeFiles(home: Home): Promise<readonly Finding[]> {
   const { mistakes, warnings } = await validateHome(home)
@@ -22,6 +24,11 @@ export async function findHomeFiles(home: Home): Promise<readonly Finding[]> {
     (listed) => listed.names,
     () => [],
   )
+  const keyless = (await findKeylessRunners(home)).map(
+    ({ key, slots: users }) => `${key} (${users.length === 0 ? 'no slot uses it' : `slots ${users.join(', ')}`})`,
+  )
+  const open =
+    keyless.length === 0 ? [] : [`without a key: ${keyless.join(', ')}; other users of this machine can reach them`]
   const ids = await readModels(home).then(
     (rows) => [...rows.keys()],
     () => [],
@@ -50,6 +57,12 @@ export async function findHomeFiles(home: Home): Promise<readonly Finding[]> {
       required: false,
       gives: 'models.toml: the file of each model id',
       ...verdict(models, ids.join(', ') || `${home.etc}/models.toml lists none yet`),
+    },
+    {
+      name: 'runner-keys',
+      required: false,
+      gives: 'engines that only the gateway can talk to',
+      ...verdict(open, 'every engine that can be started here takes a key'),
     },
   ]
 }

@@ -1,4 +1,5 @@
 import { type BreakerView, LOAD_PHASES, type LoadPhases, type SlotRow } from '../contract/slot-row.ts'
+import type { SlotState } from '../contract/slot-state.ts'
 import type { Output } from './output.ts'
 
 type Binding = Pick<SlotRow, 'model_id' | 'file_model_id' | 'restart_needed' | 'config_problem'>
@@ -13,9 +14,16 @@ export function swappedModelText(row: Binding): string | undefined {
   return row.config_problem === null ? `${modelId}, swapped in; ${file}` : `${modelId} runs; ${file}`
 }
 
-/** The breaker for people, for example `parked after 5 failed loads, next try in 300 s`. */
-export function breakerText({ state, failures, retry_after_s: retryAfterS }: BreakerView): string {
-  const count = `${failures} failed ${failures === 1 ? 'load' : 'loads'}`
+/** States in which a start has come up: nothing is held back then, but a crash would count on. */
+const UP_STATES: readonly SlotState[] = ['ready', 'serving', 'idle']
+
+/** The breaker for people, for example `parked after 5 failures, next try in 300 s`. Failed loads and crashes count alike. */
+export function breakerText(
+  { state, failures, retry_after_s: retryAfterS }: BreakerView,
+  slotState: SlotState,
+): string {
+  const count = `${failures} ${failures === 1 ? 'failure' : 'failures'}`
+  if (UP_STATES.includes(slotState)) return `up after ${count}, not yet forgotten`
   if (state === 'half_open') return `on trial after ${count}`
   const when = retryAfterS > 0 ? `next try in ${retryAfterS} s` : 'the next request tries again'
   return `${state === 'parked' ? 'parked' : 'waiting'} after ${count}, ${when}`
@@ -45,6 +53,6 @@ export function noteProblem(output: Output, name: string, problem: string | null
 
 /** The gateway has no route yet for slots of this type, which can be made all the same. */
 export function noteUnservedType(output: Output, name: string, type: unknown): void {
-  if (typeof type !== 'string' || type === 'llm') return
-  output.note(`slot ${name}: the gateway does not serve type ${type} yet, only llm (chat and completions)`)
+  if (typeof type !== 'string' || type === 'llm' || type === 'image') return
+  output.note(`slot ${name}: the gateway does not serve type ${type} yet, only llm (chat and completions) and image`)
 }

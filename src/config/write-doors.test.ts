@@ -45,7 +45,10 @@ const ALLOWED: Readonly<Record<string, { readonly names: readonly string[]; read
   'slots/engine-key.ts': { names: ['writeFileWhole'], writes: 'var-lib: the engine key' },
   'slots/launch-record.ts': { names: ['writeFileWhole'], writes: 'var-lib: what the engine was started with' },
   'arbiter/state-file.ts': { names: ['rename', 'writeFileWhole'], writes: 'var-lib: gpu_arbiter.json' },
-  'store/open-database.ts': { names: ['rename'], writes: 'var-lib: hal0.db, where it was damaged' },
+  'store/open-database.ts': {
+    names: ['openSync', 'renameSync'],
+    writes: 'var-lib: hal0.db, made with its rights, moved aside where it was damaged',
+  },
   'slots/state-record.ts': { names: ['writeFileWhole'], writes: 'var-lib: state.json' },
   'slots/slot-manager.ts': { names: ['rm'], writes: 'var-lib: the state of a slot that is gone' },
   'runtimes/process/log-file.ts': {

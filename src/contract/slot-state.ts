@@ -84,6 +84,8 @@ export const slotStateRecordSchema = z.object({
     attempt_id: z.string().optional(),
     idle_reason: idleReasonSchema.optional(),
     forced: z.boolean().optional(),
+    /** It is being ended although the state does not say so: a load that is not wanted any more. */
+    stopping: z.boolean().optional(),
     failure: slotFailureSchema.optional(),
     /** Of the engine that runs. */
     sanity: sanityResultSchema.optional(),

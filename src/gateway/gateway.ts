@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Guard } from '../access/guard.ts'
 import type { Publisher } from '../events/bus.ts'
@@ -59,6 +60,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const exchanges = new Map<Exchange, Promise<unknown>>()
   const unsubscribe = slots.onEngineGone((attemptId) => pools.forget(attemptId))
   const closing = new AbortController()
+  // One listener for each image that is being painted, and there may be any number.
+  setMaxListeners(0, closing.signal)
 
   async function serve(exchange: Exchange): Promise<void> {
     const { req, res } = exchange

@@ -135,7 +135,7 @@ export const errorRegistry = {
     status: 404,
     retry: 'never',
     type: 'not_found_error',
-    remedy: 'Create an image slot first.',
+    remedy: 'Create an image slot first: `hal0 slot create img --type image --binary comfyui --model CHECKPOINT`.',
   },
   'slot.illegal_transition': {
     status: 409,
@@ -147,13 +147,13 @@ export const errorRegistry = {
     status: 409,
     retry: 'never',
     type: 'conflict_error',
-    remedy: 'Unbind the model of the other NPU slot first.',
+    remedy: 'Unload the other NPU slot (`hal0 slot unload`), or take its model away.',
   },
   'slot.pinned': {
     status: 409,
     retry: 'never',
     type: 'conflict_error',
-    remedy: 'Unpin the slot first.',
+    remedy: 'Unpin the slot first (`hal0 slot edit NAME --no-pinned`), or use force.',
   },
   'slot.exists': { status: 409, retry: 'never', type: 'conflict_error', remedy: 'Choose another name.' },
   'slot.port_in_use': {
@@ -212,7 +212,12 @@ export const errorRegistry = {
     type: 'conflict_error',
     remedy: 'Wait for the running pull, or cancel it.',
   },
-  'gpu.pinned': { status: 409, retry: 'never', type: 'conflict_error', remedy: 'Unpin image mode first.' },
+  'gpu.pinned': {
+    status: 409,
+    retry: 'never',
+    type: 'conflict_error',
+    remedy: 'Unpin the mode first (POST /api/comfyui/pin), or switch with `force`.',
+  },
   'server.already_running': {
     status: 409,
     retry: 'never',
@@ -259,7 +264,8 @@ export const errorRegistry = {
     status: 500,
     retry: 'never',
     type: 'server_error',
-    remedy: 'The engine answers garbage: try another build, quantisation or device, or set output_sanity.',
+    remedy:
+      'The engine answers garbage: try another build, quantisation or device; if the answer is right for this model, set output_sanity.',
   },
   'slot.image_missing': {
     status: 500,
@@ -331,7 +337,8 @@ export const errorRegistry = {
     status: 503,
     retry: 'after',
     type: 'server_error',
-    remedy: 'The slot failed repeatedly; look at `hal0 slot logs`, then load it by hand.',
+    remedy:
+      'Its engine fails: `hal0 slot show` says why. Mend that, then `hal0 slot load` tries at once; else wait for Retry-After.',
   },
   'gpu.image_mode': {
     status: 503,
@@ -391,7 +398,8 @@ export const errorRegistry = {
     status: 507,
     retry: 'never',
     type: 'server_error',
-    remedy: 'Unpin or unload something, choose a smaller model, or lower the context.',
+    remedy:
+      'Choose a smaller model, lower the context (`hal0 slot edit NAME --ctx-size N`), or unload or unpin what is named.',
   },
   'model.insufficient_disk': {
     status: 507,

@@ -1,4 +1,4 @@
-import type { LaunchPlan } from '../contract/launch-plan.ts'
+import type { LaunchPlan, StopSignal } from '../contract/launch-plan.ts'
 import type { ProcessRef } from '../contract/slot-state.ts'
 
 /** How an engine ended. `unknown` = it was not our child (found again after a daemon restart). */
@@ -57,7 +57,10 @@ export interface Runtime {
   start(plan: LaunchPlan, options: StartOptions): Promise<EngineProcess>
   /**
    * Every engine of this home that is alive and was not started by this object. `recorded`: engines that would not be recognised
-   * otherwise, because they cleared their environment.
+   * otherwise, because they cleared their environment. `stopSignalOf`: what the plan of a start said of its end; absent = nothing.
    */
-  findSurvivors(recorded: readonly RecordedProcess[]): Promise<readonly Survivor[]>
+  findSurvivors(
+    recorded: readonly RecordedProcess[],
+    stopSignalOf?: (attemptId: string) => StopSignal | undefined,
+  ): Promise<readonly Survivor[]>
 }

@@ -90,6 +90,17 @@ describe('a parked slot whose cool-down is over', () => {
     expect(slot.row().breaker).toEqual({ state: 'parked', failures: 6, retry_after_s: 600 })
   })
 
+  it("is not tried by the daemon itself: the trial is the first request's", async () => {
+    const slot = await parked()
+    await expect(slot.load('daemon')).rejects.toMatchObject({ code: 'slot.crash_looping' })
+    expect(slot.runtime.starts).toHaveLength(5)
+    const request = slot.acquire()
+    await slot.settle()
+    slot.say({ kind: 'ready', parallel: 1 })
+    await slot.settle()
+    await expect(request).resolves.toBeDefined()
+  })
+
   it('the daemon does not try by itself; a person does, at once, and begins afresh', async () => {
     const slot = openActor({})
     await failOnce(slot)

@@ -45,7 +45,11 @@ export class SlotActor {
     )
     this.#parts = parts
     this.#wishHandler = new WishHandler(parts, (wish) => this.#handle(wish))
-    this.#turnChange = new TurnChange(parts, deps, { post, onChange: (modelId) => this.#turnTo(modelId) })
+    this.#turnChange = new TurnChange(parts, deps, {
+      post,
+      refusalOf: (modelId) => parts.gate.refusalOf(modelId),
+      onChange: (modelId) => this.#turnTo(modelId),
+    })
   }
 
   row(): SlotRow {
@@ -83,7 +87,8 @@ export class SlotActor {
       case 'withdraw':
         if (!book.withdraw(message.waiter)) return
         message.waiter.reject(message.reason)
-        return waitingRoom.left(message.waiter)
+        waitingRoom.left(message.waiter)
+        return this.#giveUpForNobody()
       case 'wait_elapsed':
         return waitingRoom.elapsed(message.waiter)
       case 'release':
@@ -120,6 +125,9 @@ export class SlotActor {
         return evictions.giveUp(message.ticket)
       case 'idle_due':
         return idle.look()
+      case 'waiting':
+        life.handle(message)
+        return this.#giveUpForNobody()
       default:
         return life.handle(message)
     }
@@ -139,12 +147,22 @@ export class SlotActor {
     evictions.review()
   }
 
+  /** Others make way for a load that waits for memory, and their callers wait: not for one that nobody wants any more. */
+  #giveUpForNobody(): void {
+    const { deps, life, name, stops, waitingRoom, wishes } = this.#parts
+    const { phase } = life
+    const isWaiting = phase.kind === 'loading' && phase.isWaitingForMemory
+    if (!isWaiting || waitingRoom.isAwaited || wishes.load.size > 0) return
+    deps.log.info({ slot: name, attempt: phase.attempt.id }, 'given up: all who wanted it have left')
+    stops.end(0)
+  }
+
   /** Nobody holds a lease, and the next one waits for another model, which could be loaded. */
   #turnTo(modelId: string): void {
     const { board, files, stops, wishes } = this.#parts
     if (board.state === 'serving') board.apply('last_lease_ended')
     files.override = { modelId }
-    wishes.next = 1
+    wishes.loadNext(1, 'daemon')
     stops.now()
   }
 

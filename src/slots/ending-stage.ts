@@ -71,6 +71,9 @@ export class EndingStage {
     if (phase.kind === 'loading') stopClocks(phase)
     else phase.stopWatch()
     attempt.cancel()
+    const { board } = this.#core
+    // A daemon that finds it dying must not take it for one that goes on.
+    board.refresh({ extra: { ...board.record.extra, stopping: true } })
     this.#enterStopping(attempt.id, engine === undefined ? () => {} : this.#memoryReturns(engine))
     void attempt.spawned.then(async (process) => {
       await process?.stop({ graceMs: this.#core.deps.settings.stopGraceMs })
@@ -79,9 +82,10 @@ export class EndingStage {
   }
 
   /** Only of a process that lives: one that has died has given back what it held. */
-  #memoryReturns({ binding, need }: StartedEngine): () => void {
+  #memoryReturns({ binding, need, process }: StartedEngine): () => void {
     const { device, gpu_index: gpuIndex } = binding.bound.config
     const stop = this.#core.deps.desk.stopBegins({ slot: this.#core.name, device, gpuIndex, need })
+    void process.exited.then(() => stop.exited?.())
     return () => stop.ended()
   }
 

@@ -106,7 +106,10 @@ export class FilesView {
   /** The file's own model counts again. */
   dropOverride(): void {
     this.override = undefined
-    if (this.#bound !== undefined) this.#bound = bindingOf(this.#bound.config)
+    if (this.#bound === undefined) return
+    const own = bindingOf(this.#bound.config)
+    const { profile, profileRunner } = this.#bound
+    this.#bound = own.profile === profile ? { ...own, profileRunner } : own
   }
 
   /** Reads the files; the finding comes back as a message. What is asked for meanwhile is answered by the next look, which reads later. */

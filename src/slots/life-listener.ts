@@ -16,9 +16,9 @@ export function createLifeListener(partsOf: () => SlotParts): LifeListener {
     },
     onLoadFailed: (error, failedModelId) => {
       const { book, claims, deps, files, life, name, waitingRoom, wishes } = partsOf()
-      if (life.phase.kind === 'down') claims.gone()
+      if (life.phase.kind === 'down') claims.refuse(() => true)
       // A load that was asked for while this one failed has joined it.
-      wishes.next = undefined
+      wishes.dropNext()
       // Who waits for another model still has a chance.
       book.rejectAll(error, ({ modelId }) => modelId === undefined || modelId === failedModelId)
       wishes.load.reject(error)
@@ -44,25 +44,27 @@ export function createLifeListener(partsOf: () => SlotParts): LifeListener {
     onAgain: (nth) => {
       const { wishes } = partsOf()
       if (wishes.closing !== undefined || wishes.stop.size > 0) return false
-      wishes.next = nth
+      wishes.loadNext(nth, 'daemon')
       return true
     },
     onDown: () => {
       const { board, claims, closed, deps, files, gate, life, name, row, waitingRoom, wishes } = partsOf()
       files.down()
-      claims.gone()
+      // What has died by itself made way for nobody.
+      if (board.state === 'error') claims.refuse(() => true)
+      else claims.gone()
       if (wishes.stop.size > 0) board.forgetFailure()
       wishes.stop.resolve(row())
       if (wishes.closing !== undefined) return closed()
-      const nth = wishes.next
-      wishes.next = undefined
-      if (nth === undefined) {
+      const { next } = wishes
+      wishes.dropNext()
+      if (next === undefined) {
         waitingRoom.serve()
         if (life.phase.kind === 'down') deps.onDown(name)
         return
       }
       wishes.load.unboundWaits()
-      gate.again(nth)
+      gate.again(next)
     },
   }
 }

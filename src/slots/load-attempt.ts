@@ -150,7 +150,7 @@ export function beginAttempt(
     const process = await deps.runtime.start(binding.plan, { attemptId, secretEnv, logPath })
     const engine: StartedEngine = { attemptId, binding, process, engineKey, logPath, need }
     say({ type: 'spawned', attemptId, engine, spawnMs: clock.monotonicMs() - begunMs })
-    void followEngine(deps, engine, { signal: abort.signal, onUp: admission.settle }, say)
+    void followEngine(deps, engine, { signal: abort.signal, onUp: () => admission.settle() }, say)
     return engine
   }
 

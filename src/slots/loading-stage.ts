@@ -52,10 +52,12 @@ export class LoadingStage {
         this.#core.parts.files.planned(message.binding.launch.thinking)
         return board.refresh({ port: message.binding.plan.port })
       case 'waiting':
+        phase.isWaitingForMemory = message.message !== ''
         stopClocks(phase)
         return board.refresh({ message: message.message })
       case 'admitted': {
         const { phases, note } = message.admission
+        phase.isWaitingForMemory = false
         Object.assign(phase.took, phases)
         if (note !== '') this.#core.deps.log.info({ slot: this.#core.name, note }, 'admitted without a check of memory')
         board.refresh({ message: '' })
@@ -105,7 +107,7 @@ export class LoadingStage {
     if (verdict.kind === 'failed') {
       const error = insaneError(this.#core.name, verdict)
       if (phase.kind === 'up') return this.#ending.foundUseless(phase, error)
-      this.#failLoad(phase, failureOf(error, this.#core.deps.clock.nowMs()))
+      this.#failLoad(phase, failureOf(error, this.#core.deps.clock.nowMs()), error)
       return this.#ending.endAttempt(phase)
     }
     if (phase.kind === 'loading') this.#cameUp(phase, verdict.kind)
@@ -140,7 +142,8 @@ export class LoadingStage {
       message: 'the engine lists no model',
       extra: { ...this.#core.board.record.extra, idle_reason: 'no_model' },
     })
-    this.#core.report.noModel(loading)
+    // The daemon that loaded it has counted that.
+    if (!loading.isAdopted) this.#core.report.noModel(loading)
     this.#core.listener.onLoadFailed(
       noModelServedError(this.#core.name, this.#core.board.record.model_id),
       engine.binding.bound.modelId,
@@ -150,25 +153,33 @@ export class LoadingStage {
   #gotModel(phase: PhaseOf<'up'>, sanity: SanityResult): void {
     phase.hasModel = true
     phase.readySinceMs = this.#core.deps.clock.monotonicMs()
+    this.#watchRecovery(phase)
     const { failure: _cured, idle_reason: _over, ...extra } = this.#core.board.record.extra
     this.#core.board.apply('became_ready', { message: '', extra: { ...extra, sanity } })
     this.#core.deps.log.info({ slot: this.#core.name, phases: this.#core.times.last }, 'ready')
     this.#core.listener.onReady()
   }
 
-  /** Looks whether it lives, and when it has recovered from what was before. Returns how to end both. */
+  /** Up without a model is not ready: what counts against it stays. */
+  #watchRecovery(phase: PhaseOf<'up'>): void {
+    const { attemptId } = phase.engine
+    const cancel = this.#core.deps.clock.setTimer(RECOVERED_AFTER_MS, () =>
+      this.#core.post({ type: 'recovered', attemptId }),
+    )
+    const { stopWatch } = phase
+    phase.stopWatch = () => {
+      stopWatch()
+      cancel()
+    }
+  }
+
+  /** Looks whether it lives. Returns how to end that. */
   #watch(engine: StartedEngine): () => void {
     const { attemptId } = engine
     const stop = new AbortController()
     const onDead = (reason: string) => this.#core.post({ type: 'found_dead', attemptId, reason })
     void watchEngine(this.#core.deps, engine, this.#core.parts.lastMovedMs, stop.signal, onDead)
-    const cancel = this.#core.deps.clock.setTimer(RECOVERED_AFTER_MS, () =>
-      this.#core.post({ type: 'recovered', attemptId }),
-    )
-    return () => {
-      stop.abort()
-      cancel()
-    }
+    return () => stop.abort()
   }
 
   /** Nothing was started: there is nothing to stop either. */
@@ -226,6 +237,7 @@ export class LoadingStage {
       engine,
       answers: undefined,
       timers: [],
+      isWaitingForMemory: false,
     }
     this.#core.phase = phase
     startClocks(phase, this.#core.deps, this.#core.post)

@@ -30,6 +30,8 @@ export type Phase =
       /** It answers with its model; whether what it answers makes sense is still asked. `parallel` as below. */
       answers: { readonly parallel: number | null } | undefined
       timers: readonly CancelTimer[]
+      /** Others hold the memory that it needs; nothing has been started. */
+      isWaitingForMemory: boolean
     }
   | {
       readonly kind: 'up'
@@ -41,8 +43,8 @@ export type Phase =
       parallel: number | null
       /** Monotonic; undefined = it never was. */
       readySinceMs: number | undefined
-      /** Ends the live watch, and the timer of its recovery. */
-      readonly stopWatch: () => void
+      /** Ends the live watch, and the timer of its recovery once there is one. */
+      stopWatch: () => void
     }
   /** The process is being ended, or what it left behind. */
   | {

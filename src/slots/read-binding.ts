@@ -26,6 +26,8 @@ export interface SlotBinding {
   readonly modelId: string
   readonly profile: string
   readonly profileSource: 'slot' | 'model' | 'default'
+  /** The runner that the profile names; undefined = none, or the profile was not read. */
+  readonly profileRunner?: string | undefined
 }
 
 /**
@@ -39,13 +41,19 @@ export async function readBinding(home: Home, slot: string, override: Override |
   }
   const own = bindingOf(config)
   const isMeant = override !== undefined && (override.over === undefined || override.over === wordsOf(config))
-  if (!isMeant || override.modelId === config.model.default) return own
+  if (!isMeant || override.modelId === config.model.default) return withProfileRunner(home, own)
   const preferred = await preferredProfile(home, override.modelId, config)
-  return {
+  return withProfileRunner(home, {
     ...own,
     modelId: override.modelId,
     ...(preferred === undefined ? {} : { profile: preferred, profileSource: 'model' }),
-  }
+  })
+}
+
+/** A profile that cannot be read is told by the launch. */
+async function withProfileRunner(home: Home, bound: SlotBinding): Promise<SlotBinding> {
+  const profile = await readProfile(home, bound.profile).catch(() => undefined)
+  return { ...bound, profileRunner: profile?.body.runner }
 }
 
 /** What the file alone says. */

@@ -51,10 +51,10 @@ export function buildRow(parts: SlotParts, lastUsedMs: number | undefined): Slot
   }
 }
 
-/** The one that runs; else the one that a start would use, as far as the slot's own file says. */
+/** The one that runs; else the one that a start would use. */
 function runnerOf(phase: EngineLife['phase'], bound: FilesView['bound']): string {
   if (phase.kind === 'up') return phase.engine.binding.runner.key
-  return bound === undefined ? 'unknown' : runnerKeyOf(bound.config, undefined)
+  return bound === undefined ? 'unknown' : runnerKeyOf(bound.config, bound.profileRunner)
 }
 
 /** What was counted for the engine that runs. */

@@ -1,8 +1,8 @@
 import type { Hal0Error } from '../kernel/errors.ts'
-import type { Try } from './phase.ts'
 import type { Override } from './read-binding.ts'
 import { crashLoopingError } from './slot-failures.ts'
 import type { SlotParts } from './slot-parts.ts'
+import type { NextLoad } from './wishes.ts'
 
 /** Who wants a start: only a person's wish resets what counts against it. Source: SPEC 6. */
 export type StartedBy = 'person' | 'daemon'
@@ -20,21 +20,20 @@ export class StartGate {
 
   /** Somebody asked for a load, and waits for it. Only while down. */
   wished(by: StartedBy): void {
-    const { deps, files, life, name, wishes } = this.#partsOf()
-    if (by === 'person') this.forgive()
-    const modelId = this.#modelOf(files.override)
-    const refusal = deps.startRefusal(name) ?? this.#refusalOf(modelId)
-    if (refusal === undefined) return life.begin(1)
-    wishes.load.reject(refusal)
+    const { board, breaker, deps, files, name, wishes } = this.#partsOf()
+    const decision = breaker.decide(this.#modelOf(files.override), deps.clock.nowMs())
+    // The one trial of a parked slot is for those who need it, not for whoever starts the daemon.
+    if (by === 'daemon' && decision.kind === 'start' && decision.isTrial) {
+      const { failures } = decision
+      const parked = { isParked: true, failures, waitMs: 0 }
+      return wishes.load.reject(crashLoopingError(name, parked, board.record.extra.failure))
+    }
+    this.#begin({ nth: 1, by })
   }
 
-  /** The load that was to follow a stop, or to be tried once more. What a person wants has been forgiven before. */
-  again(nth: Try): void {
-    const { deps, files, life, name, waitingRoom, wishes } = this.#partsOf()
-    const refusal = deps.startRefusal(name) ?? this.#refusalOf(this.#modelOf(files.override))
-    if (refusal === undefined) return life.begin(nth)
-    wishes.load.reject(refusal)
-    waitingRoom.serve()
+  /** The load that was to follow a stop, or to be tried once more. What ended meanwhile may have failed, which counts. */
+  again(next: NextLoad): void {
+    if (!this.#begin(next)) this.#partsOf().waitingRoom.serve()
   }
 
   /** A person decided: what failed before does not count. */
@@ -45,13 +44,13 @@ export class StartGate {
 
   /** Requests wait at a slot that is down. The oldest that has leave decides what is loaded; the others hear why not. */
   requested(): void {
-    const { book, deps, files, life, name } = this.#partsOf()
+    const { book, files, life } = this.#partsOf()
     for (;;) {
       const [oldest] = book.waiters()
       if (oldest === undefined) return
       // Also where the file was last seen to say the same: it may say something else by now, or nothing that can be read.
       const override = oldest.modelId === undefined ? files.override : { modelId: oldest.modelId }
-      const refusal = deps.startRefusal(name) ?? this.#refusalOf(this.#modelOf(override))
+      const refusal = this.refusalOf(this.#modelOf(override))
       if (refusal === undefined) {
         files.override = override
         return life.begin(1)
@@ -60,12 +59,24 @@ export class StartGate {
     }
   }
 
+  #begin({ nth, by }: NextLoad): boolean {
+    const { files, life, wishes } = this.#partsOf()
+    if (by === 'person') this.forgive()
+    const refusal = this.refusalOf(this.#modelOf(files.override))
+    if (refusal === undefined) life.begin(nth)
+    else wishes.load.reject(refusal)
+    return refusal === undefined
+  }
+
   #modelOf(override: Override | undefined): string {
     return override?.modelId ?? this.#partsOf().files.bound?.modelId ?? ''
   }
 
-  #refusalOf(modelId: string): Hal0Error | undefined {
+  /** What stands against a start of this model that no person asked for; undefined = nothing. */
+  refusalOf(modelId: string): Hal0Error | undefined {
     const { board, breaker, deps, name } = this.#partsOf()
+    const refusal = deps.startRefusal(name)
+    if (refusal !== undefined) return refusal
     const decision = breaker.decide(modelId, deps.clock.nowMs())
     if (decision.kind === 'start') {
       if (decision.isTrial) deps.log.info({ slot: name, model: modelId }, 'the one trial of a parked slot')

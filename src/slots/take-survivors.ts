@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { readSlotFile } from '../config/slots/slot-file.ts'
+import type { LaunchRecord } from '../contract/launch-record.ts'
 import type { SanityResult } from '../contract/slot-state.ts'
 import type { Publisher } from '../events/bus.ts'
 import { type Home, slotLogPath, slotStatesFolder } from '../files/home.ts'
@@ -45,7 +46,9 @@ export interface SurvivorDeps {
 export async function takeSurvivors(deps: SurvivorDeps): Promise<ReadonlyMap<string, Adoption>> {
   const { home, log, runtime } = deps
   const adopted = new Map<string, Adoption>()
-  const survivors = await runtime.findSurvivors(await readRecordedProcesses(home, log))
+  const launches = await readLaunches(home)
+  const stopSignalOf = (attemptId: string) => launches.get(attemptId)?.plan.stopSignal
+  const survivors = await runtime.findSurvivors(await readRecordedProcesses(home, log), stopSignalOf)
   await Promise.all(
     survivors.map(async (survivor) => {
       const decision = await decide(survivor, deps)
@@ -110,9 +113,19 @@ async function end(
   bus.publish({ type: 'slot.survivor_stopped', severity: 'warning', source: `slot:${slot}`, message, data })
 }
 
-/** Also of slots whose file is gone: their engines are not. */
+/** Of every slot that ever ran, by attempt. */
+async function readLaunches(home: Home): Promise<ReadonlyMap<string, LaunchRecord>> {
+  const launches = await Promise.all((await slotsThatRan(home)).map((slot) => readLaunchRecord(home, slot)))
+  return new Map(launches.flatMap((launch) => (launch === undefined ? [] : [[launch.attempt_id, launch]])))
+}
+
+/** Also those whose file is gone: their engines are not. */
+async function slotsThatRan(home: Home): Promise<readonly string[]> {
+  return readdir(slotStatesFolder(home)).catch(() => [])
+}
+
 async function readRecordedProcesses(home: Home, log: Log): Promise<RecordedProcess[]> {
-  const slots = await readdir(slotStatesFolder(home)).catch(() => [])
+  const slots = await slotsThatRan(home)
   const records = await Promise.all(slots.map((slot) => readStateRecord(home, slot, log)))
   return records.flatMap((record) => {
     const { process: ref, attempt_id: attemptId } = record?.extra ?? {}

@@ -1,3 +1,4 @@
+import type { Hal0Error } from '../kernel/errors.ts'
 import type { WishOf } from './actor-messages.ts'
 import type { ActorDeps } from './life-ports.ts'
 import type { WaitingRoom, WaitingRoomParts } from './waiting-room.ts'
@@ -5,6 +6,8 @@ import type { WaitingRoom, WaitingRoomParts } from './waiting-room.ts'
 /** What a change of turns asks of its actor. */
 export interface TurnChangeHost {
   post(message: WishOf<'turn_examined'>): void
+  /** What stands against a start of this model now. */
+  refusalOf(modelId: string): Hal0Error | undefined
   /** Nobody holds a lease; what runs makes way for this model. */
   onChange(modelId: string): void
 }
@@ -35,8 +38,9 @@ export class TurnChange {
     })
   }
 
-  examined({ attemptId, modelId, problem }: WishOf<'turn_examined'>, waitingRoom: WaitingRoom): void {
+  examined({ attemptId, modelId, ...found }: WishOf<'turn_examined'>, waitingRoom: WaitingRoom): void {
     this.#isAsking = false
+    const problem = found.problem ?? this.#host.refusalOf(modelId)
     const { book, life } = this.#parts
     const isMeant = life.engine?.attemptId === attemptId
     if (isMeant && problem !== undefined) book.rejectAll(problem, (waiter) => waiter.modelId === modelId)

@@ -41,6 +41,8 @@ export class WaitingRoom {
   readonly #host: WaitingRoomHost
   /** How many had arrived when the engine that is up came up. */
   #turnBegunAtNth = 0
+  /** Somebody was told to ask again, because the load that runs will be there by itself. */
+  #isPromised = false
 
   constructor(parts: WaitingRoomParts, deps: ActorDeps, host: WaitingRoomHost) {
     this.#parts = parts
@@ -65,6 +67,11 @@ export class WaitingRoom {
   /** The model whose turn is next; undefined = nobody waits for another one, or nothing is up. */
   get nextModelId(): string | undefined {
     return this.#turn()?.nextModelId
+  }
+
+  /** Does a request wait, or come back for the load that runs? */
+  get isAwaited(): boolean {
+    return this.#parts.book.queued > 0 || this.#isPromised
   }
 
   /** A request has left. Those behind it may have waited only for its model's turn. */
@@ -95,7 +102,10 @@ export class WaitingRoom {
       if (turn.nextModelId === undefined && claims.isEmpty) return
       if (turn.nextModelId !== undefined && book.inFlight === 0) this.#host.onTurnOver(turn.nextModelId)
     } else if (phase.kind === 'up' && !drain.isOn && claims.isEmpty) return
-    if (phase.kind === 'down' && book.queued > 0) this.#host.onLoadWanted()
+    if (phase.kind === 'down' && book.queued > 0) {
+      this.#isPromised = false
+      this.#host.onLoadWanted()
+    }
     for (const waiter of book.waiters()) {
       if (turn?.mayHave(waiter) === true) continue
       waiter.stopTimer ??= this.#deps.clock.setTimer(waiter.waitMs, () => this.#host.onElapsed(waiter))
@@ -108,6 +118,7 @@ export class WaitingRoom {
     // Loaded meanwhile: from now on it waits for a place, which is not bounded by the wait for a load.
     if (this.#turn()?.mayHave(waiter) === true) return
     if (!book.withdraw(waiter)) return
+    this.#isPromised = true
     waiter.reject(this.#overdue(waiter))
     this.left(waiter)
   }

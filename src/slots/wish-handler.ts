@@ -5,7 +5,7 @@ import type { ComparingWish, WishOf } from './actor-messages.ts'
 import type { Deferred } from './deferred.ts'
 import type { PhaseOf } from './phase.ts'
 import type { Override } from './read-binding.ts'
-import { closingError, noSuchTransitionError } from './slot-failures.ts'
+import { closingError, noModelServedError, noSuchTransitionError } from './slot-failures.ts'
 import type { SlotParts } from './slot-parts.ts'
 
 /** What people (and the daemon) want of a slot as a whole: load, unload, restart, swap, close. Belongs to the slot's actor. Source: SPEC 4 "Operations". */
@@ -22,13 +22,18 @@ export class WishHandler {
   load(wish: WishOf<'load'>): void {
     if (this.#parts.wishes.refusal !== undefined) return wish.answer.reject(this.#parts.wishes.refusal)
     const { phase } = this.#parts.life
+    // Only a person replaces what runs. Source: SPEC 2 "An explicit load", 4 "only a person's load restarts it".
+    if (wish.by === 'daemon' && phase.kind === 'up' && !this.#parts.drain.isOn) {
+      if (phase.hasModel) return wish.answer.resolve(this.#parts.row())
+      return wish.answer.reject(noModelServedError(this.#parts.name, this.#parts.board.record.model_id))
+    }
     if (phase.kind === 'up' && phase.hasModel && !this.#parts.drain.isOn)
       return this.#compare(phase, wish, this.#parts.files.override)
     this.#parts.wishes.load.join(wish.answer)
     if (phase.kind === 'down') return this.#parts.gate.wished(wish.by)
     if (wish.by === 'person') this.#parts.gate.forgive()
     if (phase.kind === 'loading') return
-    this.#parts.wishes.next = 1
+    this.#parts.wishes.loadNext(1, wish.by)
     // Up without a model: only a fresh start can change that.
     if (phase.kind === 'up' && !this.#parts.drain.isOn) this.#parts.stops.end(0)
     this.#parts.stops.boundWaits()
@@ -87,7 +92,7 @@ export class WishHandler {
     this.#parts.gate.forgive()
     this.#parts.life.overtake()
     this.#parts.wishes.load.join(answer)
-    this.#parts.wishes.next = 1
+    this.#parts.wishes.loadNext(1, 'person')
     this.#parts.stops.end(drainMs)
     this.#parts.stops.boundWaits()
   }
@@ -96,7 +101,7 @@ export class WishHandler {
     const { phase } = this.#parts.life
     // The last wish counts: a load that runs or was to follow is not wanted any more, also not by those who wait for it.
     this.#parts.wishes.unloads++
-    this.#parts.wishes.next = undefined
+    this.#parts.wishes.dropNext()
     this.#parts.life.overtake()
     this.#parts.files.dropOverride()
     if (phase.kind === 'down') {
@@ -121,7 +126,7 @@ export class WishHandler {
       this.#parts.wishes.next !== undefined ||
       this.#parts.wishes.closing?.keepEngine === false
     this.#parts.wishes.closing = { why: this.#parts.wishes.closing?.why ?? why, keepEngine: keepEngine && !isEnding }
-    this.#parts.wishes.next = undefined
+    this.#parts.wishes.dropNext()
     this.#parts.wishes.close.join(answer)
     this.#parts.life.overtake()
     const reason = closingError(this.#parts.name, this.#parts.wishes.closing.why)

@@ -5,6 +5,13 @@ import { Audience } from './deferred.ts'
 import type { ActorDeps } from './life-ports.ts'
 import type { Try } from './phase.ts'
 import { closingError, terminateTimeoutError, unloadingError } from './slot-failures.ts'
+import type { StartedBy } from './start-gate.ts'
+
+/** A load that is to follow the end of what there is. */
+export interface NextLoad {
+  readonly nth: Try
+  readonly by: StartedBy
+}
 
 /** What people want of a slot and have not got yet. Belongs to the slot's actor. */
 export class Wishes {
@@ -12,17 +19,30 @@ export class Wishes {
   readonly load = new Audience<SlotRow>()
   readonly stop = new Audience<SlotRow>()
   readonly close = new Audience<void>()
-  /** The load that begins as soon as the process is gone; the only place that says so. */
-  next: Try | undefined
   closing: { readonly why: ClosingReason; readonly keepEngine: boolean } | undefined
   /** Counts unloads: a load or restart whose files were still being read is overtaken by one. */
   unloads = 0
+  #next: NextLoad | undefined
   readonly #name: string
   readonly #deps: ActorDeps
 
   constructor(name: string, deps: ActorDeps) {
     this.#name = name
     this.#deps = deps
+  }
+
+  /** The load that begins as soon as the process is gone; the only place that says so. */
+  get next(): NextLoad | undefined {
+    return this.#next
+  }
+
+  /** What a person wants once, no later wish of the daemon makes less. */
+  loadNext(nth: Try, by: StartedBy): void {
+    this.#next = { nth, by: this.#next?.by === 'person' ? 'person' : by }
+  }
+
+  dropNext(): void {
+    this.#next = undefined
   }
 
   /** What a wish is answered that comes too late; undefined = wishes are taken. */

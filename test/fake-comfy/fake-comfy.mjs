@@ -87,6 +87,7 @@ function answer(url, key, body, res) {
     case 'POST /free':
       if (comfy.knobs.refuse_free) return json(res, 500)
       comfy.freeBodies.push(body)
+      comfy.hold(false)
       comfy.add('frees')
       return json(res, 200)
     case 'POST /prompt': {

@@ -208,6 +208,8 @@ describe('OpenAPI', () => {
     )
     expect(bodies.toSorted()).toEqual([
       'patch /api/slots/{name}/defaults',
+      'post /api/comfyui/pin',
+      'post /api/comfyui/switchover',
       'post /api/models',
       'post /api/models/inspect',
       'post /api/models/scan (optional)',

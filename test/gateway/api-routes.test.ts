@@ -291,6 +291,7 @@ describe('OpenAPI', () => {
       'get /api/comfyui/status',
       'get /api/config/validate',
       'get /api/events',
+      'get /api/hardware',
       'get /api/health',
       'get /api/models',
       'get /api/models/{id}',

@@ -50,7 +50,7 @@ const settings = () => readFile(join(home, 'etc/hal0/hal0.toml'), 'utf8')
 describe.runIf(hasScript)('config edit', () => {
   it('writes what has no mistakes, as it was typed, with the rights of the file', async () => {
     const run = await edit('hal0', 'sed -i s/8080/8181/ "$1"')
-    expect(run).toMatchObject({ code: 0, said: expect.stringContaining('saved; a start of the daemon applies it') })
+    expect(run).toMatchObject({ code: 0, said: expect.stringContaining('saved; a daemon that runs reads it at once') })
     expect(await settings()).toBe('# mine\n[server]\nport = 8181\n')
     expect((await stat(join(home, 'etc/hal0/hal0.toml'))).mode & 0o777).toBe(0o600)
     expect(await readdir(join(folder, 'tmp'))).toEqual([])

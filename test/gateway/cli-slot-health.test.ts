@@ -24,19 +24,28 @@ const PARKED = { state: 'parked', failures: 5, retry_after_s: 300 } as const
 
 describe('the breaker', () => {
   it.each([
-    [{ state: 'backoff', failures: 1, retry_after_s: 5 } as const, 'waiting after 1 failed load, next try in 5 s'],
+    [{ state: 'backoff', failures: 1, retry_after_s: 5 } as const, 'waiting after 1 failure, next try in 5 s'],
     [
       { state: 'backoff', failures: 2, retry_after_s: 0 } as const,
-      'waiting after 2 failed loads, the next request tries again',
+      'waiting after 2 failures, the next request tries again',
     ],
-    [PARKED, 'parked after 5 failed loads, next try in 300 s'],
-    [{ state: 'half_open', failures: 6, retry_after_s: 0 } as const, 'on trial after 6 failed loads'],
+    [PARKED, 'parked after 5 failures, next try in 300 s'],
+    [{ state: 'half_open', failures: 6, retry_after_s: 0 } as const, 'on trial after 6 failures'],
   ])('%j: slot list, slot show and status say it', async (breaker, text) => {
     api.slots.set(stubRow('coder', { state: 'error', breaker, message: 'it broke' }))
     const [list, show, status] = [await hal0('slot', 'list'), await hal0('slot', 'show', 'coder'), await hal0('status')]
     expect(list.stdout).toMatch(new RegExp(`^coder\\terror\\t.*\\t${text}; it broke$`, 'm'))
-    expect(show.stdout).toContain(`breaker\t${text} (hal0 slot load coder tries at once)\n`)
+    const remedy = breaker.retry_after_s > 0 ? ' (hal0 slot load coder tries at once)' : ''
+    expect(show.stdout).toContain(`breaker\t${text}${remedy}\n`)
     expect(status.stdout).toContain(`breaker\tcoder: ${text}\n`)
+  })
+
+  // It said "the next request tries again" of a slot that was ready.
+  it('of a slot that has come up says that its failures still count', async () => {
+    const breaker = { state: 'backoff', failures: 2, retry_after_s: 0 } as const
+    api.slots.set(stubRow('coder', { state: 'ready', breaker }))
+    expect((await hal0('slot', 'show', 'coder')).stdout).toContain('breaker\tup after 2 failures, not yet forgotten\n')
+    expect((await hal0('status')).stdout).toContain('breaker\tcoder: up after 2 failures, not yet forgotten\n')
   })
 
   it('is silent while no failure counts', async () => {
@@ -44,6 +53,11 @@ describe('the breaker', () => {
       expect((await hal0(...args)).stdout).not.toMatch(/breaker|parked/)
     }
   })
+})
+
+it('slot list tells which slots are away for images', async () => {
+  api.slots.set(stubRow('coder', { state: 'offline', managed_by: 'arbiter', message: '' }))
+  expect((await hal0('slot', 'list')).stdout).toMatch(/^coder\toffline\t.*\tunloaded for images, comes back$/m)
 })
 
 describe('slot show', () => {

@@ -89,7 +89,7 @@ it('slot create of a type that the gateway does not serve yet says so', async ()
   expect(run).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^slot emb is made/),
-    stderr: 'slot emb: the gateway does not serve type embedding yet, only llm (chat and completions)\n',
+    stderr: 'slot emb: the gateway does not serve type embedding yet, only llm (chat and completions) and image\n',
   })
 })
 

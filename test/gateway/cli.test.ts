@@ -38,6 +38,7 @@ describe('without a daemon', () => {
       'slots',
       'profiles',
       'models',
+      'runner-keys',
     ])
     for (const finding of diagnosis.findings) {
       expect(finding).toEqual({
@@ -50,7 +51,7 @@ describe('without a daemon', () => {
     }
     // In a pipe: one line of tab-separated cells per finding.
     const plain = await hal0('doctor', '--home', join(userFolder, 'home'))
-    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(15)
+    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(16)
     expect(plain.stdout).toMatch(/^ok\tnode\tNode\.js /)
   })
 
@@ -85,6 +86,25 @@ describe('without a daemon', () => {
     expect(run.stdout).toMatch(/^warn\tslots\t[^\n]*bad\.toml: device/m)
     expect(run.stdout).not.toContain('good.toml')
     expect(run.stdout).toMatch(/^warn\tmodels\t[^\n]*models\.lost\.path: there is no readable \/nowhere\/lost\.gguf/m)
+  })
+
+  it('doctor names engines that anybody on the machine can talk to, and the slots that use them', async () => {
+    const home = join(userFolder, 'keyless')
+    await mkdir(join(home, 'etc/hal0/slots'), { recursive: true })
+    const settings = [
+      '[runners.kokoro]\nbinary = "/bin/true"',
+      '[runners.open]\ntemplate = ["/bin/true", "${PORT}"]',
+      '[runners.keyed]\ntemplate = ["/bin/true", "${PORT}"]\nkey_env = "MY_KEY"',
+      '[runners.comfyui]\nbinary = "/nowhere/comfyui"',
+    ]
+    await writeFile(join(home, 'etc/hal0/hal0.toml'), `${settings.join('\n')}\n`)
+    // By its profile, and by its own word.
+    await writeFile(join(home, 'etc/hal0/slots/tts.toml'), 'name = "tts"\ntype = "tts"\n')
+    await writeFile(join(home, 'etc/hal0/slots/x.toml'), 'name = "x"\nbinary = "keyed"\n')
+    const run = await hal0('doctor', '--home', home)
+    expect(run.code).toBe(0)
+    expect(run.stdout).toMatch(/^warn\trunner-keys\t[^\n]*kokoro \(slots tts\), open \(no slot uses it\);/m)
+    expect(run.stdout).not.toMatch(/runner-keys\t[^\n]*(keyed|comfyui)/)
   })
 
   it('--version prints the one of package.json', async () => {

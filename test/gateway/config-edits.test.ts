@@ -116,8 +116,8 @@ describe('an edit of a slot file', () => {
     const { pid } = at.row('a')
     const right = await readFile(fileOf(at, 'a'), 'utf8')
     await writeFile(fileOf(at, 'a'), `${right}\nnonsense = 1\n`)
-    await eventually(() => at.row('a').config_problem !== null)
-    expect(at.row('a').config_problem).toContain('nonsense')
+    // Seen in the middle of the write, the file is empty, which is wrong in another way.
+    await eventually(() => at.row('a').config_problem?.includes('nonsense') === true)
     expect((await at.chat({ model: 'a' })).status).toBe(200)
     await expect(at.daemon.slots.load('a')).rejects.toMatchObject({ code: 'config.invalid' })
     expect(at.row('a')).toMatchObject({ state: 'ready', pid })

@@ -1,21 +1,12 @@
 import { chmod, cp, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { stringify } from 'smol-toml'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { daemonFilePath, engineKeyPath, slotLogPath, slotStatePath } from '../../src/files/home.ts'
 import { eventually, makeHome, type TestHome } from '../support/daemon-harness.ts'
-import { type CliChild, runCli, startCli } from '../support/run-cli.ts'
+import { runCli, startCli } from '../support/run-cli.ts'
 import { FAKE_ENGINE } from '../support/start-fake.ts'
-
-/** `hal0 serve` as its own process, which can be killed like any other. */
-async function serve(at: TestHome): Promise<{ readonly child: CliChild; readonly url: string }> {
-  const child = startCli(['--home', at.folder, 'serve', '--port', '0'], { userFolder: at.folder })
-  onTestFinished(async () => {
-    child.process.kill('SIGTERM')
-    await child.ended
-  })
-  const [, url = ''] = await child.until('stdout', /(http:\/\/127\.0\.0\.1:\d+)/)
-  return { child, url }
-}
+import { isRunning, isUp, listening, type Served, serve } from './adoption-world.ts'
 
 const chat = (url: string) =>
   fetch(`${url}/v1/chat/completions`, {
@@ -24,75 +15,76 @@ const chat = (url: string) =>
     body: JSON.stringify({ model: 'a', messages: [{ role: 'user', content: 'hi' }] }),
   })
 
-async function slotRow(url: string): Promise<{ state: string; pid: number | null }> {
-  return (await (await fetch(`${url}/api/slots/a`)).json()) as { state: string; pid: number | null }
+async function pidOf(daemon: Served): Promise<number> {
+  const { pid } = await daemon.row('a')
+  if (pid === null) throw new Error('slot a has no process')
+  return pid
 }
 
+/** A home whose slot `a` runs the engine behind `script`; `$@` are the engine's arguments. */
+async function makeWrappedHome(script: string): Promise<TestHome> {
+  const at = await makeHome({ a: {} }, { runners: { cpu: { binary: '/replaced/below' } } })
+  const wrapper = join(at.folder, 'wrapped engine.sh')
+  await writeFile(wrapper, `#!/bin/sh\n${script}\n`)
+  await chmod(wrapper, 0o755)
+  await writeFile(join(at.home.etc, 'hal0.toml'), `[runners.cpu]\nbinary = ${JSON.stringify(wrapper)}\n`)
+  return at
+}
+
+const WRAPPED = `sh -c '"$0" "$@"; exit $?' ${FAKE_ENGINE} "$@"`
+
 describe('kill -9 of the daemon', () => {
-  it('leaves the engine; the next daemon ends it, says so, and serves afresh', async () => {
+  it('leaves the engine; the next daemon goes on with it, and so does the one after that', async () => {
     const at = await makeHome({ a: {} })
     const first = await serve(at)
     expect((await chat(first.url)).status).toBe(200)
-    const [old] = await at.enginePids()
-    first.child.process.kill('SIGKILL')
-    await first.child.ended
-    expect(await at.enginePids()).toEqual([old])
-    expect(JSON.parse(await readFile(slotStatePath(at.home, 'a'), 'utf8'))).toMatchObject({
-      extra: { process: { pid: old } },
-    })
+    const pid = await pidOf(first)
+    await eventually(async () => (await readFile(slotStatePath(at.home, 'a'), 'utf8')).includes('"sanity"'))
+    await first.kill9()
+    expect(await at.enginePids()).toEqual([pid])
 
     const second = await serve(at)
-    expect(await at.enginePids()).toEqual([])
-    expect(await slotRow(second.url)).toMatchObject({ state: 'offline', pid: null })
-    const { events } = (await (await fetch(`${second.url}/api/events`)).json()) as {
-      events: { type: string; message: string }[]
-    }
-    expect(events).toContainEqual(
-      expect.objectContaining({ type: 'slot.survivor_stopped', message: expect.stringContaining(`pid ${old}`) }),
-    )
+    expect(await second.until('a', isUp)).toMatchObject({ pid })
     expect((await chat(second.url)).status).toBe(200)
-    second.child.process.kill('SIGTERM')
-    expect((await second.child.ended).code).toBe(0)
+    await second.kill9()
+    const third = await serve(at)
+    expect(await third.until('a', isUp)).toMatchObject({ pid })
+    expect((await chat(third.url)).status).toBe(200)
+    expect((await (await third.engine('a')).state()).counters.sanity_requests).toBe(1)
+    expect(await third.events('slot.adopted')).toMatchObject([{ data: { slot: 'a', pid } }])
+    expect(await third.end()).toBe(0)
     expect(await at.enginePids()).toEqual([])
   })
 
-  it('an engine behind a wrapper script is found and ended too, also when the wrapper itself is gone', async () => {
-    const at = await makeHome({ a: {} }, { runners: { cpu: { binary: '/replaced/below' } } })
-    const wrapper = join(at.folder, 'wrapped engine.sh')
-    await writeFile(wrapper, `#!/bin/sh\nsh -c '"$0" "$@"; exit $?' ${FAKE_ENGINE} "$@"\n`)
-    await chmod(wrapper, 0o755)
-    await writeFile(join(at.home.etc, 'hal0.toml'), `[runners.cpu]\nbinary = ${JSON.stringify(wrapper)}\n`)
+  it('an engine behind a wrapper script is found too; with the wrapper itself gone, what it left is ended', async () => {
+    const at = await makeWrappedHome(WRAPPED)
     const first = await serve(at)
     expect((await chat(first.url)).status).toBe(200)
     const before = await at.enginePids()
     expect(before.length).toBeGreaterThanOrEqual(2)
-    const { pid } = await slotRow(first.url)
-    first.child.process.kill('SIGKILL')
-    await first.child.ended
-    process.kill(pid ?? 0, 'SIGKILL')
-    await eventually(async () => !(await at.enginePids()).includes(pid ?? 0))
-    expect((await at.enginePids()).length).toBeGreaterThanOrEqual(1)
+    const pid = await pidOf(first)
+    await first.kill9()
     const second = await serve(at)
-    expect(await at.enginePids()).toEqual([])
+    expect(await second.until('a', isUp)).toMatchObject({ pid })
     expect((await chat(second.url)).status).toBe(200)
-    second.child.process.kill('SIGTERM')
-    expect((await second.child.ended).code).toBe(0)
+    expect(await at.enginePids()).toEqual(before)
+
+    await second.kill9()
+    process.kill(pid, 'SIGKILL')
+    await eventually(async () => !(await at.enginePids()).includes(pid))
+    expect((await at.enginePids()).length).toBeGreaterThanOrEqual(1)
+    const third = await serve(at)
+    expect(await at.enginePids()).toEqual([])
+    expect((await chat(third.url)).status).toBe(200)
+    expect(await third.end()).toBe(0)
     expect(await at.enginePids()).toEqual([])
   })
 
-  it('an engine that cleared its environment is found by its record', async () => {
-    const at = await makeHome({ a: {} })
-    const wrapper = join(at.folder, 'clean.sh')
-    await writeFile(
-      wrapper,
-      `#!/bin/sh\nexec env -i PATH="$PATH" LLAMA_API_KEY="$LLAMA_API_KEY" node ${FAKE_ENGINE} "$@"\n`,
-    )
-    await chmod(wrapper, 0o755)
-    await writeFile(join(at.home.etc, 'hal0.toml'), `[runners.cpu]\nbinary = ${JSON.stringify(wrapper)}\n`)
+  it('an engine that cleared its environment is found by its record, and ended like any other', async () => {
+    const at = await makeWrappedHome(`exec env -i PATH="$PATH" LLAMA_API_KEY="$LLAMA_API_KEY" node ${FAKE_ENGINE} "$@"`)
     const first = await serve(at)
     expect((await chat(first.url)).status).toBe(200)
-    const { pid } = await slotRow(first.url)
-    if (pid === null) throw new Error('no pid')
+    const pid = await pidOf(first)
     // A test that fails must not leave behind what no cookie finds.
     onTestFinished(() => {
       try {
@@ -100,27 +92,79 @@ describe('kill -9 of the daemon', () => {
       } catch {}
     })
     expect(await at.enginePids()).toEqual([])
-    first.child.process.kill('SIGKILL')
-    await first.child.ended
-    await serve(at)
-    await eventually(() =>
-      readFile(`/proc/${pid}/stat`, 'utf8').then(
-        (text) => / Z /.test(text),
-        () => true,
-      ),
-    )
+    await first.kill9()
+    const second = await serve(at)
+    expect(await second.until('a', isUp)).toMatchObject({ pid })
+    expect((await chat(second.url)).status).toBe(200)
+    expect(await second.end()).toBe(0)
+    expect(await isRunning(pid)).toBe(false)
   })
 
-  it('in the middle of a load leaves nothing either', async () => {
-    const at = await makeHome({ a: { knobs: { hold_load: true }, autoload: true } })
+  it('in the middle of a load: the load goes on, and its end is what the next daemon waits for', async () => {
+    const at = await makeHome({ a: { knobs: { load_ms: 3_000 }, autoload: true } })
     const first = await serve(at)
-    await eventually(async () => (await at.enginePids()).length === 1)
-    first.child.process.kill('SIGKILL')
-    await first.child.ended
-    await at.writeSlot('a', {})
+    await first.until('a', ({ state }) => state === 'warming')
+    const pid = await pidOf(first)
+    await first.kill9()
+    const second = await serve(at)
+    expect((await chat(second.url)).status).toBe(200)
+    expect(await at.enginePids()).toEqual([pid])
+  })
+
+  it('a load that was being given up is not gone on with', async () => {
+    const at = await makeHome({ a: { knobs: { hold_load: true, slow_stop_ms: 60_000 } } })
+    const first = await serve(at)
+    void first.post('/api/slots/a/load').catch(() => undefined)
+    await first.until('a', ({ state }) => state === 'warming')
+    await listening(first, 'a')
+    void first.post('/api/slots/a/unload').catch(() => undefined)
+    await eventually(async () => (await readFile(slotStatePath(at.home, 'a'), 'utf8')).includes('"stopping": true'))
+    await first.kill9()
     const second = await serve(at)
     expect(await at.enginePids()).toEqual([])
-    expect((await chat(second.url)).status).toBe(200)
+    expect(await second.row('a')).toMatchObject({ state: 'offline', pid: null, failure: null, breaker: null })
+  })
+
+  it('what a runner is stopped with is known of an engine that was found again', async () => {
+    const at = await makeHome({ a: {} })
+    const mark = join(at.folder, 'interrupted')
+    const wrapper = join(at.folder, 'own.sh')
+    await writeFile(
+      wrapper,
+      `#!/bin/sh\ntrap 'echo yes > "${mark}"; kill -9 $child; exit 0' INT\ntrap '' TERM\n${FAKE_ENGINE} "$@" & child=$!\nwhile :; do wait $child; done\n`,
+    )
+    await chmod(wrapper, 0o755)
+    await writeFile(
+      join(at.home.etc, 'hal0.toml'),
+      stringify({
+        runners: {
+          own: {
+            template: [
+              wrapper,
+              '--host',
+              '127.0.0.1',
+              '--port',
+              '${PORT}',
+              '--model',
+              '${MODEL}',
+              '--alias',
+              '${ALIAS}',
+            ],
+            stop_signal: 'SIGINT',
+          },
+        },
+      }),
+    )
+    await at.writeSlot('a', { runner: 'own' })
+    const first = await serve(at)
+    expect((await first.post('/api/slots/a/load')).status).toBe(200)
+    const pid = await pidOf(first)
+    await first.kill9()
+    const second = await serve(at)
+    expect(await second.until('a', isUp)).toMatchObject({ pid })
+    expect((await second.post('/api/slots/a/unload')).status).toBe(200)
+    expect(await readFile(mark, 'utf8')).toBe('yes\n')
+    expect(await at.enginePids()).toEqual([])
   })
 
   it('a stale state.json that says ready is not believed; a broken one is passed over', async () => {
@@ -142,10 +186,10 @@ describe('kill -9 of the daemon', () => {
       await mkdir(join(path, '..'), { recursive: true })
       await writeFile(path, text)
     }
-    const { url } = await serve(at)
-    const { slots } = (await (await fetch(`${url}/api/slots`)).json()) as { slots: { name: string; state: string }[] }
+    const daemon = await serve(at)
+    const slots = await daemon.rows()
     expect(slots.map((row) => row.state)).toEqual(['offline', 'offline'])
-    expect((await chat(url)).status).toBe(200)
+    expect((await chat(daemon.url)).status).toBe(200)
   })
 })
 
@@ -169,17 +213,21 @@ describe('a copy of a home', () => {
   })
 })
 
-describe('on_exit = keep', () => {
-  it('leaves the engine to itself; the daemon exits all the same, and the next one ends it', async () => {
+describe('on_exit', () => {
+  it('keep: SIGTERM leaves the engine to itself; the next daemon goes on with it, and with on_exit = stop ends it', async () => {
     const at = await makeHome({ a: {} }, { slots: { on_exit: 'keep' } })
     const first = await serve(at)
     expect((await chat(first.url)).status).toBe(200)
-    const [engine] = await at.enginePids()
-    first.child.process.kill('SIGTERM')
-    expect((await first.child.ended).code).toBe(0)
-    expect(await at.enginePids()).toEqual([engine])
-    await writeFile(join(at.home.etc, 'hal0.toml'), '')
-    await serve(at)
+    const pid = await pidOf(first)
+    expect(await first.end()).toBe(0)
+    expect(await at.enginePids()).toEqual([pid])
+    const toml = join(at.home.etc, 'hal0.toml')
+    await writeFile(toml, (await readFile(toml, 'utf8')).replace('"keep"', '"stop"'))
+    const second = await serve(at)
+    expect(await second.until('a', isUp)).toMatchObject({ pid, restart_needed: [] })
+    expect((await (await second.engine('a')).state()).counters.sanity_requests).toBe(1)
+    expect((await chat(second.url)).status).toBe(200)
+    expect(await second.end()).toBe(0)
     expect(await at.enginePids()).toEqual([])
   })
 })

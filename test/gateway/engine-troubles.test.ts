@@ -108,8 +108,10 @@ describe('an engine that', () => {
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
       await at.daemon.slots.load('a')
     }
-    const starts = at.states('a').filter((state) => state === 'starting').length
-    expect(statuses.filter((status) => status === 503).length).toBeGreaterThanOrEqual(starts - 1)
+    // Not the starts: one that lost its port to another daemon is made again, and refuses nobody.
+    const deaths = at.states('a').filter((state) => state === 'error').length
+    expect(deaths).toBeGreaterThanOrEqual(9)
+    expect(statuses.filter((status) => status === 503).length).toBeGreaterThanOrEqual(deaths - 1)
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(185)
   }, 60_000)
 

@@ -3,6 +3,7 @@ import type { NewEvent } from '../../src/contract/events.ts'
 import type { LaunchPlan } from '../../src/contract/launch-plan.ts'
 import type { LoadRecord } from '../../src/contract/load-record.ts'
 import type { SlotRow } from '../../src/contract/slot-row.ts'
+import type { SanityResult } from '../../src/contract/slot-state.ts'
 import { Hal0Error, toHal0Error } from '../../src/kernel/errors.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import { silentLog } from '../../src/kernel/log.ts'
@@ -11,11 +12,12 @@ import type { AssembledLaunch, ThinkingChoice } from '../../src/launch/rules/lau
 import type { Runner } from '../../src/runners/runner.ts'
 import { SlotActor } from '../../src/slots/actor.ts'
 import type { MemoryDesk } from '../../src/slots/admission/admission.ts'
-import type { Claim, EvictionOutcome } from '../../src/slots/admission/residents.ts'
+import type { Claim, EvictionOutcome, EvictionReason } from '../../src/slots/admission/residents.ts'
 import { deferred } from '../../src/slots/deferred.ts'
+import type { Binding } from '../../src/slots/prepare-launch.ts'
 import type { ProbeVerdict } from '../../src/slots/probe.ts'
 import type { MissingModel } from '../../src/slots/pull-missing.ts'
-import { bindingOf, type Override } from '../../src/slots/read-binding.ts'
+import { bindingOf, type Override, type SlotBinding } from '../../src/slots/read-binding.ts'
 import type { Look } from '../../src/slots/rules/next-watch.ts'
 import type { SanityVerdict } from '../../src/slots/sanity.ts'
 import type { Lease } from '../../src/slots/slots.ts'
@@ -24,7 +26,8 @@ import { StateBoard } from '../../src/slots/state-board.ts'
 import { type FakeEngine, type FakeEngineKnobs, FakeRuntime, spawnFailed } from './fake-runtime.ts'
 import { ManualClock, settle } from './manual-clock.ts'
 
-const RUNNER: Runner = {
+/** What a slot in memory runs. */
+export const RUNNER: Runner = {
   key: 'fake',
   dialect: 'llama-server',
   isSelfManaged: false,
@@ -44,7 +47,8 @@ const RUNNER: Runner = {
   findCommand: async () => ['/fake'],
 }
 
-const THINKING: ThinkingChoice = { enabled: undefined, source: 'template', pinnedBy: undefined }
+/** Nobody has said whether the model thinks. */
+export const THINKING: ThinkingChoice = { enabled: undefined, source: 'template', pinnedBy: undefined }
 
 export interface HarnessOptions {
   readonly knobs?: Partial<FakeEngineKnobs>
@@ -61,6 +65,11 @@ export interface HarnessOptions {
   readonly desk?: MemoryDesk
   /** Files are missing, and this brings them. */
   readonly pull?: MissingModel['fetch']
+  /** Whose files are missing; default: every model's, when there is `pull`. */
+  readonly isMissing?: (modelId: string) => boolean
+  /** Told at once, while the actor handles a message. */
+  readonly onEvent?: (event: NewEvent) => void
+  readonly onLoadEnded?: (record: LoadRecord) => void
 }
 
 /** Memory without end. */
@@ -98,18 +107,28 @@ export function openActor(options: HarnessOptions) {
   let startRefusal: Hal0Error | undefined
   let build = 1
   const loads: LoadRecord[] = []
-  const judgements: ((verdict: SanityVerdict) => void)[] = []
+  let judgements: ((verdict: SanityVerdict) => void)[] = []
+  let managedBy: SlotRow['managed_by'] = null
+  /** What was opened and not closed. */
+  const opened = { probers: 0, liveLooks: 0, ports: 0 }
   /** The test may put another build in the place of the engine: then it is another launch. */
   const fingerprintOf = (modelId: string) => `${modelId}, build ${build}`
   let looks: (() => void)[] = []
-  const config = slotFileSchema.parse({
-    name: 's',
-    model: { default: 'm' },
-    ...(options.port === undefined ? {} : { port: options.port }),
-  })
+  const fileOf = (keys: Readonly<Record<string, unknown>>) =>
+    slotFileSchema.parse({
+      name: 's',
+      model: { default: 'm' },
+      ...(options.port === undefined ? {} : { port: options.port }),
+      ...keys,
+    })
+  let config = fileOf({})
+  const publish = (event: NewEvent) => {
+    events.push(event)
+    options.onEvent?.(event)
+  }
   const board = new StateBoard(
     { name: 's', state: 'offline', model_id: 'm', port: null, updated_at: isoTime(0), message: '', extra: {} },
-    { clock, bus: { publish: (event) => void events.push(event) }, writer: { write: () => {}, flush: async () => {} } },
+    { clock, bus: { publish }, writer: { write: () => {}, flush: async () => {} } },
   )
   const boundTo = (override: Override | undefined) => ({
     ...bindingOf(config),
@@ -119,7 +138,7 @@ export function openActor(options: HarnessOptions) {
     clock,
     runtime,
     log,
-    bus: { publish: (event) => void events.push(event) },
+    bus: { publish },
     settings: {
       queueLimit: options.queueLimit ?? 1_000,
       stopGraceMs: options.stopGraceMs ?? 20_000,
@@ -161,36 +180,48 @@ export function openActor(options: HarnessOptions) {
       },
       prepare: async (bound) => {
         if (broken.has(bound.modelId)) throw Hal0Error.of('slot.model_missing', `no ${bound.modelId}`)
-        const plan: LaunchPlan = { slot: 's', command: ['/fake'], flags: [], env: {}, port: 8081, keyEnv: 'FAKE_KEY' }
-        modelOfPlan.set(plan, bound.modelId)
-        const launch: AssembledLaunch = {
-          plan,
-          removed: [],
-          ctx: { ctxTokens: 4_096, source: 'native' },
-          speculation: { mode: 'off', detail: '' },
-          thinking: THINKING,
-          notes: [],
-        }
-        const fingerprint = fingerprintOf(bound.modelId)
-        return { bound, runner: RUNNER, launch, plan, fingerprint, releasePort: () => void portsReleased.push('s') }
+        return bind(bound)
       },
       drawKey: async () => 'k',
       missing: {
-        find: async () => (options.pull === undefined ? undefined : { what: 'org/name', fetch: options.pull }),
+        find: async (modelId) =>
+          options.pull === undefined || options.isMissing?.(modelId) === false
+            ? undefined
+            : { what: 'org/name', fetch: options.pull },
       },
       estimate: async () => ({ kind: 'unknown', reason: 'made up' }),
       recordLaunch: async () => {},
-      askSanity: () => new Promise((resolve) => judgements.push(resolve)),
-      openLiveLook: () => ({ look: async () => liveLook, close: async () => {} }),
+      askSanity: ({ signal }) =>
+        new Promise((resolve) => {
+          judgements.push(resolve)
+          signal.addEventListener('abort', () => {
+            judgements = judgements.filter((one) => one !== resolve)
+            resolve({ kind: 'ambiguous', why: 'nobody wants to know any more' })
+          })
+        }),
+      openLiveLook: () => {
+        opened.liveLooks++
+        return {
+          look: async () => liveLook,
+          close: async () => {
+            opened.liveLooks--
+          },
+        }
+      },
       // A look lasts until the test says what it sees, or until the next look.
-      openProber: () => ({
-        look: () =>
-          new Promise((resolve) => {
-            if (verdict.kind !== 'silent') resolve(take())
-            else looks.push(() => resolve(take()))
-          }),
-        close: async () => {},
-      }),
+      openProber: () => {
+        opened.probers++
+        return {
+          look: () =>
+            new Promise((resolve) => {
+              if (verdict.kind !== 'silent') resolve(take())
+              else looks.push(() => resolve(take()))
+            }),
+          close: async () => {
+            opened.probers--
+          },
+        }
+      },
       logPath: () => '/log',
       explain: async (_engine, facts, during) => ({
         code: during === 'up' ? 'dispatch.upstream_unavailable' : 'slot.spawn_failed',
@@ -202,12 +233,33 @@ export function openActor(options: HarnessOptions) {
       }),
     },
     desk: options.desk ?? OPEN_DESK,
-    onLoadEnded: (record) => void loads.push(record),
+    onLoadEnded: (record) => {
+      loads.push(record)
+      options.onLoadEnded?.(record)
+    },
     startRefusal: () => startRefusal,
-    managedBy: () => null,
+    managedBy: () => managedBy,
     onEngineGone: (attemptId) => void gone.push(attemptId),
     onDown: (slot) => void downs.push(slot),
   })
+  function bind(bound: SlotBinding): Binding {
+    const plan: LaunchPlan = { slot: 's', command: ['/fake'], flags: [], env: {}, port: 8081, keyEnv: 'FAKE_KEY' }
+    modelOfPlan.set(plan, bound.modelId)
+    const launch: AssembledLaunch = {
+      plan,
+      removed: [],
+      ctx: { ctxTokens: 4_096, source: 'native' },
+      speculation: { mode: 'off', detail: '' },
+      thinking: THINKING,
+      notes: [],
+    }
+    opened.ports++
+    const releasePort = () => {
+      opened.ports--
+      portsReleased.push('s')
+    }
+    return { bound, runner: RUNNER, launch, plan, fingerprint: fingerprintOf(bound.modelId), releasePort }
+  }
   function take(): ProbeVerdict {
     const said = verdict
     verdict = { kind: 'silent' }
@@ -237,6 +289,10 @@ export function openActor(options: HarnessOptions) {
     unregistered,
     /** Everything the bus was told, in order. */
     events,
+    /** What was opened for engines and not closed since. */
+    opened,
+    /** The model of a plan that was prepared. */
+    modelOfPlan: (plan: LaunchPlan): string | undefined => modelOfPlan.get(plan),
     /** The model of one start; undefined = no such start. */
     modelOf: (attemptId: string): string | undefined => {
       const start = runtime.starts.find((one) => one.options.attemptId === attemptId)
@@ -276,7 +332,8 @@ export function openActor(options: HarnessOptions) {
       verdict = next
       const waiting = looks
       looks = []
-      for (const look of waiting.slice(-1)) look()
+      // The newest sees it; those before it, whose engines nobody asks about any more, see nothing.
+      for (const look of waiting.toReversed()) look()
     },
     /** Every state the bus was told of, in order. */
     states: () => events.filter((event) => event.type === 'slot.state').map((event) => String(event.data['to'])),
@@ -293,6 +350,26 @@ export function openActor(options: HarnessOptions) {
     refuseStarts: (error: Hal0Error | undefined) => {
       startRefusal = error
     },
+    /** The slot's own file says this from now on, beside its name and model. */
+    configure: (keys: Readonly<Record<string, unknown>>) => {
+      config = fileOf(keys)
+    },
+    setManagedBy: (next: SlotRow['managed_by']) => {
+      managedBy = next
+    },
+    /** How many answers are looked at at this moment. */
+    asked: () => judgements.length,
+    /** As a slot's first message: an engine that an earlier daemon started. `known`: what that daemon found of its answers. */
+    adopt: async (known?: SanityResult): Promise<void> => {
+      const bound = boundTo(undefined)
+      const binding = bind(bound)
+      const attemptId = 'adopted'
+      const process = await runtime.start(binding.plan, { attemptId, secretEnv: {}, logPath: '/log' })
+      void process.exited.then(binding.releasePort)
+      const need = { kind: 'unknown', reason: 'made up' } as const
+      const engine = { attemptId, binding, process, engineKey: 'k', logPath: '/log', need }
+      actor.post({ type: 'adopt', engine, known })
+    },
     /** Another build of the engine: what a start launches from now on is another launch. */
     newBuild: () => {
       build++
@@ -302,9 +379,9 @@ export function openActor(options: HarnessOptions) {
       actor.post({ type: 'evict', ticket: { reason: 'preload', untilReady: false, answer } })
       return answer.promise
     },
-    claim: (untilReady = false): Claim => {
+    claim: (untilReady = false, reason: EvictionReason = 'preload'): Claim => {
       const answer = deferred<EvictionOutcome>()
-      const ticket = { reason: 'preload', untilReady, answer } as const
+      const ticket = { reason, untilReady, answer }
       actor.post({ type: 'claim', ticket })
       return { gone: answer.promise, giveUp: () => actor.post({ type: 'give_up_claim', ticket }) }
     },

@@ -30,6 +30,8 @@ export interface ComfyState {
   readonly graphs: readonly Workflow[]
   readonly free_bodies: readonly unknown[]
   readonly history_ids: readonly string[]
+  /** When diffusion models came into memory (`holds`) and left it, oldest first; `renders`: a render ran at that moment. */
+  readonly memory_log: readonly { readonly at_ms: number; readonly holds: boolean; readonly renders: boolean }[]
 }
 
 /** The control routes of a fake ComfyUI, wherever it was started. */

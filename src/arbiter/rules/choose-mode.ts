@@ -1,5 +1,5 @@
 import type { ARBITER_MODES } from '../../contract/arbiter.ts'
-import { QUEUE_FRESH_MS, QUEUE_POLL_MS, QUIET_MS } from './timing.ts'
+import { MODE_TIMING, QUEUE_FRESH_MS, QUEUE_POLL_MS } from './timing.ts'
 
 type Mode = (typeof ARBITER_MODES)[number]
 
@@ -40,8 +40,8 @@ export interface ModeDecision {
 }
 
 /** Which group should hold the memory, and may it change hands now? Source: SPEC 8 "Arbiter". */
-export function chooseMode(snapshot: ModeSnapshot, nowMs: number): ModeDecision {
-  return snapshot.mode === 'llm' ? leaveLlm(snapshot, nowMs) : leaveImg(snapshot, nowMs)
+export function chooseMode(snapshot: ModeSnapshot, nowMs: number, quietMs: number = MODE_TIMING.quietMs): ModeDecision {
+  return snapshot.mode === 'llm' ? leaveLlm(snapshot, nowMs) : leaveImg(snapshot, nowMs, quietMs)
 }
 
 function leaveLlm({ wish, waiting, pinned, keptUntilMs }: ModeSnapshot, nowMs: number): ModeDecision {
@@ -52,7 +52,7 @@ function leaveLlm({ wish, waiting, pinned, keptUntilMs }: ModeSnapshot, nowMs: n
   return act('switch', 'an image request waits')
 }
 
-function leaveImg(snapshot: ModeSnapshot, nowMs: number): ModeDecision {
+function leaveImg(snapshot: ModeSnapshot, nowMs: number, quietMs: number): ModeDecision {
   const { wish, waiting, pinned, rendering, queue, keptUntilMs, lastImageMs, retryMs } = snapshot
   const isAsked = wish === 'llm'
   const isWanted = isAsked || waiting.llm > 0
@@ -71,8 +71,8 @@ function leaveImg(snapshot: ModeSnapshot, nowMs: number): ModeDecision {
   if (isAsked) return act('switch', 'a person asked for the language models')
   if (nowMs < keptUntilMs) return stay('a mode is kept for a while before it changes', earliest(keptUntilMs, pollMs))
   if (isWanted) return act('switch', 'a request for a language model waits')
-  const quietMs = lastImageMs + QUIET_MS
-  if (nowMs < quietMs) return stay('an image was rendered a moment ago', earliest(quietMs, pollMs))
+  const quietAtMs = lastImageMs + quietMs
+  if (nowMs < quietAtMs) return stay('an image was rendered a moment ago', earliest(quietAtMs, pollMs))
   return act('switch', 'no image is rendered any more')
 }
 

@@ -4,6 +4,16 @@ import { MINUTE_MS, SECOND_MS } from '../../kernel/units.ts'
 export const KEEP_MS = 30 * SECOND_MS
 /** Image mode ends so long after the last image. Source: SPEC 8. */
 export const QUIET_MS = 10 * SECOND_MS
+
+/** How long a mode lasts. */
+export interface ModeTiming {
+  /** A mode that is wanted no more than the other one stays on at least so long. */
+  readonly keepMs: number
+  /** Image mode ends so long after the last image, although nobody waits for the other one. */
+  readonly quietMs: number
+}
+export const MODE_TIMING: ModeTiming = { keepMs: KEEP_MS, quietMs: QUIET_MS }
+
 /** Requests wait for their mode at most so long. Source: SPEC 8. */
 export const WAIT_MS = 2 * MINUTE_MS
 /** Running requests of the language models get so long to end before a switch is given up. Source: SPEC 8. */

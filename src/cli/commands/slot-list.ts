@@ -29,11 +29,12 @@ function cells(row: SlotRow): string[] {
   ]
 }
 
-/** What a person should know first: whether starts are held back, why it cannot start, or failed, else what waits for a restart; and which model is not the file's. */
+/** What a person should know first: whether starts are held back, or images have its memory, why it cannot start, or failed, else what waits for a restart; and which model is not the file's. */
 function remark(row: SlotRow): string {
   const { breaker, failure, message, restart_needed, config_problem } = row
   const said = config_problem ?? failure?.message ?? message
   const pending = restart_needed.length === 0 ? '' : `restart needed: ${restart_needed.join(', ')}`
-  const held = breaker === null ? '' : breakerText(breaker)
-  return [held, swappedModelText(row) ?? '', said || pending].filter((part) => part !== '').join('; ')
+  const held = breaker === null ? '' : breakerText(breaker, row.state)
+  const away = row.managed_by === 'arbiter' ? 'unloaded for images, comes back' : ''
+  return [held, away, swappedModelText(row) ?? '', said || pending].filter((part) => part !== '').join('; ')
 }

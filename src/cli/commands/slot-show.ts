@@ -27,7 +27,10 @@ function rowLines(row: SlotRow, loads: readonly LoadRecord[]): string[][] {
     value === null ? '' : Array.isArray(value) ? value.join(', ') : String(value),
   ])
   lines.push(['memory', mem_bytes === null ? '' : bytesText(mem_bytes)])
-  lines.push(['breaker', breaker === null ? '' : `${breakerText(breaker)} (hal0 slot load ${row.name} tries at once)`])
+  lines.push([
+    'breaker',
+    breaker === null ? '' : breakerLine(row.name, breakerText(breaker, row.state), breaker.retry_after_s),
+  ])
   if (restart_needed.length > 0) {
     lines.push(['restart_needed', `${restart_needed.join(', ')} (hal0 slot restart ${row.name} applies it)`])
   }
@@ -40,6 +43,11 @@ function rowLines(row: SlotRow, loads: readonly LoadRecord[]): string[][] {
     lines.push(['remedy', failure.remedy])
   }
   return lines.filter(([, value]) => value !== '')
+}
+
+/** While starts are held back, with what a person can do. */
+function breakerLine(slot: string, text: string, retryAfterS: number): string {
+  return retryAfterS > 0 ? `${text} (hal0 slot load ${slot} tries at once)` : text
 }
 
 /** One load that has ended, and how. */

@@ -46,8 +46,8 @@ function lines(facts: Status): string[][] {
 }
 
 function breakerLines(rows: readonly SlotRow[]): string[][] {
-  return rows.flatMap(({ name, breaker }) =>
-    breaker === null ? [] : [['breaker', `${name}: ${breakerText(breaker)}`]],
+  return rows.flatMap(({ name, state, breaker }) =>
+    breaker === null ? [] : [['breaker', `${name}: ${breakerText(breaker, state)}`]],
   )
 }
 

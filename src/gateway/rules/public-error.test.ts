@@ -33,6 +33,9 @@ describe('publicSlotError', () => {
     Hal0Error.of('slot.loading', 'still', { retryAfterS: 3 }),
     Hal0Error.of('dispatch.queue_full', 'full', { retryAfterS: 1 }),
     Hal0Error.of('internal', 'odd'),
+    // Both were told as a mistake in settings (503), without the numbers and names that help.
+    Hal0Error.of('slot.preload_evict_insufficient', 'too large', { details: { shortfall_bytes: 1, pinned: [] } }),
+    Hal0Error.of('slot.npu_exclusivity_violation', 'slot b has the NPU', { details: { slot: 'a', holder: 'b' } }),
   ])('passes %s', (error) => expect(publicSlotError(error, 'a')).toEqual({ error, status: error.status }))
 
   it.each([
@@ -46,5 +49,17 @@ describe('publicSlotError', () => {
     expect(told.status).toBe(500)
     expect(told.error.message).toBe(expected)
     expect(told.error.details).toEqual({ line: expected, port: 1 })
+  })
+
+  // It was told as a mistake in settings (503), without the sample.
+  it('an engine that answers garbage is told with its sample and the setting', () => {
+    const details = { slot: 'a', sample: 'GGGG', setting: 'output_sanity' }
+    const told = publicSlotError(Hal0Error.of('slot.output_sanity_failed', 'it says "GGGG"', { details }), 'a')
+    expect([told.status, told.error.code, told.error.message]).toEqual([
+      500,
+      'slot.output_sanity_failed',
+      'it says "GGGG"',
+    ])
+    expect(told.error.details).toEqual(details)
   })
 })

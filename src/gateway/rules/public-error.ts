@@ -9,17 +9,32 @@ export interface PublicError {
 
 const UNAVAILABLE = 503
 
+/** Needs someone, though no file is wrong: what else this machine runs stands against it. */
+const OF_THE_MACHINE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'slot.not_ready',
+  'slot.npu_exclusivity_violation',
+  'slot.preload_evict_insufficient',
+  'internal',
+])
+
+/** An engine was started, and failed; what it said may hold paths. */
+const OF_THE_ENGINE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'slot.spawn_failed',
+  'slot.health_failed',
+  'slot.output_sanity_failed',
+])
+
 /**
- * How does a client of /v1 hear that a slot cannot be had? What cures itself, what needs someone (`slot.not_ready`), and an engine that
- * failed (`slot.spawn_failed`, `slot.health_failed`) is told as it is, without folders of this machine. A slot that went while the request
+ * How does a client of /v1 hear that a slot cannot be had? What cures itself, and what needs someone (OF_THE_MACHINE), is told as it is; an engine
+ * that failed (OF_THE_ENGINE) too, without folders of this machine. A slot that went while the request
  * was on its way is a name that does not exist: 404 `model_not_found`. Everything else is a mistake of
  * the operator in files, models or ports, not one of whoever asks: 503 without Retry-After and without its text, under its code.
  * The whole text is in the slot's row under /api and in the log. Source: SPEC 2, 20.
  */
 export function publicSlotError(error: Hal0Error, slot: string): PublicError {
   const { code, status } = error
-  if (!isFinal(code) || code === 'slot.not_ready' || code === 'internal') return { error, status }
-  if (code === 'slot.spawn_failed' || code === 'slot.health_failed') {
+  if (!isFinal(code) || OF_THE_MACHINE.has(code)) return { error, status }
+  if (OF_THE_ENGINE.has(code)) {
     const details = Object.entries(error.details ?? {}).map(([key, value]) => [key, withoutFolder(value)])
     const bare = { details: Object.fromEntries(details) as Record<string, unknown>, cause: error }
     return { error: Hal0Error.of(code, withoutFolder(error.message), bare), status }

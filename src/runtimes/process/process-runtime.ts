@@ -1,6 +1,6 @@
 import { readlink } from 'node:fs/promises'
 import { basename } from 'node:path'
-import type { LaunchPlan } from '../../contract/launch-plan.ts'
+import type { LaunchPlan, StopSignal } from '../../contract/launch-plan.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { EngineProcess, RecordedProcess, Runtime, StartOptions, Survivor } from '../runtime.ts'
@@ -74,7 +74,10 @@ class ProcessRuntime implements Runtime {
     return engine
   }
 
-  async findSurvivors(recorded: readonly RecordedProcess[]): Promise<readonly Survivor[]> {
+  async findSurvivors(
+    recorded: readonly RecordedProcess[],
+    stopSignalOf: (attemptId: string) => StopSignal | undefined = () => undefined,
+  ): Promise<readonly Survivor[]> {
     const table = await lookAtProcesses(() => true)
     const byCookie = chooseSurvivors(table, {
       homeId: this.#homeId,
@@ -90,15 +93,16 @@ class ProcessRuntime implements Runtime {
     })
     return [...byCookie, ...byRecord].map((survivor) => {
       const { slot, attemptId } = survivor.cookie
-      return { slot, attemptId, process: this.#adopted.get(survivor.cookieText) ?? this.#adopt(survivor) }
+      const known = this.#adopted.get(survivor.cookieText)
+      return { slot, attemptId, process: known ?? this.#adopt(survivor, stopSignalOf(attemptId)) }
     })
   }
 
-  #adopt({ cookie, cookieText, main, groupId }: SurvivorFacts): EngineProcess {
+  #adopt({ cookie, cookieText, main, groupId }: SurvivorFacts, stopSignal: StopSignal | undefined): EngineProcess {
     const { pid, startTicks } = main
     const log = this.#log.child({ slot: cookie.slot, attemptId: cookie.attemptId, pid })
     const watch = watchAdopted({ pid, startTicks }, this.#clock)
-    const engine = new ProcessEngine({ pid, startTicks, cookie: cookieText, groupId }, watch, {
+    const engine = new ProcessEngine({ pid, startTicks, cookie: cookieText, groupId, stopSignal }, watch, {
       clock: this.#clock,
       log,
       bootId: this.#bootId,

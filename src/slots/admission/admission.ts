@@ -43,6 +43,8 @@ export interface MemoryDesk {
     readonly gpuIndex: number | undefined
     readonly need: MemoryNeed
   }): {
+    /** Its main process is dead: what is measured from now on may show its memory as free. Said where it is known before the end. */
+    exited?(): void
     ended(): void
   }
 }

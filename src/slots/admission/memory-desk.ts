@@ -75,7 +75,12 @@ class Desk {
           return []
         }),
     }
-    this.book = new PromiseBook(this.#meter, deps.clock, () => deps.settings().releaseWaitMs)
+    this.book = new PromiseBook(
+      this.#meter,
+      deps.clock,
+      () => deps.settings().releaseWaitMs,
+      () => this.snapshot([]).holders.filter(({ standing }) => standing !== 'stopping'),
+    )
     this.#evictions = new EvictionDesk(deps, () => this.look())
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts'
+import { SECOND_MS } from '../../kernel/units.ts'
 import type { MemoryMeter } from './admission.ts'
 import type { PromisedLoad } from './rules/memory-limits.ts'
 import { footprintOf, type Placed, type PoolReading } from './rules/memory-map.ts'
@@ -9,6 +10,9 @@ interface Promised extends PromisedLoad {
   readonly readAt: readonly PoolReading[]
   readonly shownBytes: Map<string, number>
 }
+
+/** A reading of so long ago still tells what was free before a stop: whoever makes others go has just looked. */
+const FRESH_MS = SECOND_MS
 
 interface Awaited {
   readonly releases: readonly Release[]
@@ -22,12 +26,15 @@ export class PromiseBook {
   /** What main memory lost while a slot's engine came up. */
   readonly #takenHostBytes = new Map<string, number>()
   #settled = 0
-  #lastRead: readonly PoolReading[] | undefined
+  #lastRead: { readonly pools: readonly PoolReading[]; readonly atMs: number } | undefined
   readonly #meter: MemoryMeter
   readonly #clock: Clock
   readonly #releaseWaitMs: () => number
+  readonly #stayers: () => readonly Placed[]
 
-  constructor(meter: MemoryMeter, clock: Clock, releaseWaitMs: () => number) {
+  /** `stayers`: who holds memory and does not stop. */
+  constructor(meter: MemoryMeter, clock: Clock, releaseWaitMs: () => number, stayers: () => readonly Placed[]) {
+    this.#stayers = stayers
     this.#meter = meter
     this.#clock = clock
     this.#releaseWaitMs = releaseWaitMs
@@ -43,7 +50,7 @@ export class PromiseBook {
       const settled = this.#settled
       const pools = await this.#meter.read()
       if (settled !== this.#settled) continue
-      this.#lastRead = pools
+      this.#lastRead = { pools, atMs: this.#clock.monotonicMs() }
       for (const promised of this.#promised) noteShown(promised, pools)
       return pools
     }
@@ -65,22 +72,29 @@ export class PromiseBook {
   }
 
   /** A live process is about to be ended. `onEnded` is called when it is known what is to come back. */
-  stopBegins(stopped: Placed, onEnded: () => void): { ended(): void } {
+  stopBegins(stopped: Placed, onEnded: () => void): { exited(): void; ended(): void } {
     const earlier = this.#lastRead
-    let before: readonly PoolReading[] | undefined
+    const isFresh = earlier !== undefined && this.#clock.monotonicMs() - earlier.atMs <= FRESH_MS
+    let before = isFresh ? earlier.pools : undefined
+    let late: readonly PoolReading[] | undefined
+    let hasExited = false
     const reading = this.#meter.read().then((pools) => {
-      before = pools
+      late = pools
+      if (!hasExited) before ??= pools
     })
     let hasEnded = false
     return {
+      // What is read from now on may show its memory as free already, and nothing would come back any more.
+      exited: () => {
+        hasExited = true
+      },
       ended: () => {
         if (hasEnded) return
         hasEnded = true
         const untilMs = this.#clock.monotonicMs() + this.#releaseWaitMs()
-        // Read in time, or else what was read last: a reading that came after the end may show the memory as free already.
-        const known = before ?? earlier
+        const known = before ?? earlier?.pools
         if (known !== undefined) this.#await(known, stopped, untilMs)
-        else void reading.then(() => this.#await(before ?? [], stopped, untilMs)).then(onEnded)
+        else void reading.then(() => this.#await(late ?? [], stopped, untilMs)).then(onEnded)
         onEnded()
       },
     }
@@ -114,8 +128,21 @@ export class PromiseBook {
     const releases = planReleases(before, stopped, {
       takenHostBytes: this.#takenHostBytes.get(stopped.slot),
       promisedBytes: (ids) => ids.reduce((sum, id) => sum + this.promisedOn(before, id), 0),
+      heldByOthersBytes: (ids) => this.#heldOnCards(before, ids, stopped.slot),
     })
     if (releases.length > 0) this.#awaited.add({ releases, untilMs })
+  }
+
+  /** Main memory has users of whom nothing is known, and mapped weights: nothing is said of it. */
+  #heldOnCards(pools: readonly PoolReading[], ids: readonly string[], except: string): number {
+    const promised = new Set([...this.#promised].map(({ slot }) => slot))
+    let bytes = 0
+    for (const stayer of this.#stayers()) {
+      if (stayer.slot === except || promised.has(stayer.slot)) continue
+      const shares = footprintOf(pools, stayer)?.gpuShares
+      for (const id of ids) bytes += shares?.get(id) ?? 0
+    }
+    return bytes
   }
 
   async #measure(promised: Promised): Promise<void> {

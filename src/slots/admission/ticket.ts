@@ -65,11 +65,11 @@ export class Ticket {
     this.#activity = what === undefined ? undefined : { what, sinceMs: this.#clock.monotonicMs() }
   }
 
-  /** Ms of each phase that happened. */
+  /** Whole ms of each phase that happened. */
   phases(): Admission['phases'] {
     this.#count()
     this.#activity = undefined
-    return Object.fromEntries(this.#spentMs)
+    return Object.fromEntries([...this.#spentMs].map(([what, ms]) => [what, Math.round(ms)]))
   }
 
   /** For the slot's row; said once. */

@@ -22,6 +22,7 @@ it.each([
   ['no launch', { launch: undefined }, { kind: 'end' }],
   ['a later start', { attemptId: 'a0' }, { kind: 'end' }],
   ['was being stopped', { record: record('unloading', live.extra) }, { kind: 'end' }],
+  ['its load was being given up', { record: record('warming', { attempt_id: 'a1', stopping: true }) }, { kind: 'end' }],
   ['answered garbage', { record: record('error', { attempt_id: 'a1' }) }, { kind: 'end' }],
   ['another pid', { ref: { pid: 8, start_ticks: 70 } }, { kind: 'end' }],
   ['a recycled pid', { ref: { pid: 7, start_ticks: 71 } }, { kind: 'end' }],

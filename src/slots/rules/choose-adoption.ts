@@ -31,7 +31,8 @@ export function chooseAdoption({ attemptId, ref, hasFile, record, launch }: Surv
   // The daemon may have gone before it wrote down what it had just started.
   if (record?.extra.attempt_id !== attemptId) return { kind: 'adopt', launch, known: undefined }
   if (!WANTED.includes(record.state)) return { kind: 'end', reason: `its slot was ${record.state}` }
-  const { process, sanity } = record.extra
+  const { process, sanity, stopping } = record.extra
+  if (stopping === true) return { kind: 'end', reason: 'it was being stopped' }
   if (process !== undefined && (process.pid !== ref.pid || process.start_ticks !== ref.start_ticks)) {
     return { kind: 'end', reason: 'the process that was started has died, and left this one behind' }
   }

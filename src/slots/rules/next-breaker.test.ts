@@ -28,19 +28,19 @@ describe('chooseCoolDownMs', () => {
 
 describe('decideStart', () => {
   it.each([
-    ['nothing failed', undefined, 0, { kind: 'start', isTrial: false }],
+    ['nothing failed', undefined, 0, { kind: 'start', isTrial: false, failures: 0 }],
     ['just failed', entry(1), 1_000_000, { kind: 'refuse', isParked: false, failures: 1, waitMs: 5_000 }],
     ['1 ms too early', entry(1), 1_004_999, { kind: 'refuse', isParked: false, failures: 1, waitMs: 1 }],
-    ['on time', entry(1), 1_005_000, { kind: 'start', isTrial: false }],
+    ['on time', entry(1), 1_005_000, { kind: 'start', isTrial: false, failures: 1 }],
     ['parked', entry(5), 1_299_999, { kind: 'refuse', isParked: true, failures: 5, waitMs: 1 }],
-    ['half open', entry(5), 1_300_000, { kind: 'start', isTrial: true }],
+    ['half open', entry(5), 1_300_000, { kind: 'start', isTrial: true, failures: 5 }],
     [
       'the clock was set back a day',
       entry(1),
       1_000_000 - 86_400_000,
       { kind: 'refuse', isParked: false, failures: 1, waitMs: 5_000 },
     ],
-    ['the machine slept', entry(9), 1_000_000 + 86_400_000, { kind: 'start', isTrial: true }],
+    ['the machine slept', entry(9), 1_000_000 + 86_400_000, { kind: 'start', isTrial: true, failures: 9 }],
   ] as const)('%s', (_name, of, nowMs, expected) => {
     expect(decideStart(of, nowMs)).toEqual(expected)
   })

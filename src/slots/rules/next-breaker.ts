@@ -19,7 +19,7 @@ export function chooseCoolDownMs(failures: number): number {
 
 export type StartDecision =
   /** `isTrial`: the one that decides whether a parked slot stays parked. */
-  | { readonly kind: 'start'; readonly isTrial: boolean }
+  | { readonly kind: 'start'; readonly isTrial: boolean; readonly failures: number }
   | { readonly kind: 'refuse'; readonly isParked: boolean; readonly failures: number; readonly waitMs: number }
 
 /**
@@ -27,11 +27,11 @@ export type StartDecision =
  * back never makes the wait longer than the cool-down. Source: SPEC 6.
  */
 export function decideStart(entry: BreakerEntry | undefined, nowMs: number): StartDecision {
-  if (entry === undefined) return { kind: 'start', isTrial: false }
+  if (entry === undefined) return { kind: 'start', isTrial: false, failures: 0 }
   const { failures } = entry
   const isParked = failures >= PARKED_FROM
   const waitMs = remainingMs(entry, nowMs)
-  return waitMs > 0 ? { kind: 'refuse', isParked, failures, waitMs } : { kind: 'start', isTrial: isParked }
+  return waitMs > 0 ? { kind: 'refuse', isParked, failures, waitMs } : { kind: 'start', isTrial: isParked, failures }
 }
 
 /** What people see of it; null = nothing counts. `isStarted`: a start that had leave runs or has come up. */

@@ -29,6 +29,8 @@ export class Comfy {
   graphs = []
   /** @type {unknown[]} */
   freeBodies = []
+  /** When diffusion models came into memory and left it. @type {{ at_ms: number, holds: boolean, renders: boolean }[]} */
+  memoryLog = []
   /** @type {Set<() => void>} */
   waiters = new Set()
   /** @type {Set<() => void>} */
@@ -74,6 +76,12 @@ export class Comfy {
     this.add('deleted', gone)
   }
 
+  /** Models are loaded (a render needs them) or let go of. @param {boolean} holds */
+  hold(holds) {
+    if ((this.memoryLog.at(-1)?.holds ?? false) === holds) return
+    this.memoryLog.push({ at_ms: Date.now(), holds, renders: this.running !== undefined })
+  }
+
   interrupt() {
     this.add('interrupts')
     this.isInterrupted = this.running !== undefined
@@ -88,6 +96,7 @@ export class Comfy {
     this.isInterrupted = false
     this.add('pending', -1)
     this.add('running')
+    this.hold(true)
     if (this.knobs.die_mid_render) {
       process.stderr.write('Fatal Python error: Segmentation fault\n')
       process.exit(this.knobs.exit_code)
@@ -151,7 +160,7 @@ export class Comfy {
 
   view() {
     const { pid, argv } = process
-    const { counters, graphs, knobs, freeBodies } = this
+    const { counters, graphs, knobs, freeBodies, memoryLog } = this
     return {
       pid,
       argv: argv.slice(2),
@@ -159,6 +168,7 @@ export class Comfy {
       counters,
       graphs,
       free_bodies: freeBodies,
+      memory_log: memoryLog,
       history_ids: Object.keys(this.history),
     }
   }

@@ -4,7 +4,7 @@ import { GIB } from '../../../kernel/units.ts'
 import { isReleased, planReleases } from './release.ts'
 
 const before = [poolOf('host', 64, { freeBytes: 40 * GIB }), poolOf('gpu0', 24, { freeBytes: 4 * GIB })]
-const nothing = { takenHostBytes: undefined, promisedBytes: () => 0 }
+const nothing = { takenHostBytes: undefined, promisedBytes: () => 0, heldByOthersBytes: () => 0 }
 const onGpu = { slot: 'a', device: 'gpu-cuda', gpuIndex: 0 } as const
 const onCpu = { slot: 'a', device: 'cpu', gpuIndex: undefined } as const
 
@@ -31,6 +31,12 @@ describe('planReleases', () => {
     const promisedBytes = () => 3 * GIB
     const [release] = planReleases(before, { ...onGpu, need: needOf(10) }, { ...nothing, promisedBytes })
     expect(release?.aimBytes).toBe(9 * GIB)
+  })
+
+  it('never more than others leave of the card', () => {
+    const heldByOthersBytes = () => 14 * GIB
+    const [release] = planReleases(before, { ...onGpu, need: needOf(10) }, { ...nothing, heldByOthersBytes })
+    expect(release?.aimBytes).toBe(9.5 * GIB)
   })
 
   it('is back at the mark, and when nobody can tell any more', () => {

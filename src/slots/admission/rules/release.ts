@@ -22,7 +22,12 @@ export interface Release {
 export function planReleases(
   before: readonly PoolReading[],
   stopped: Placed,
-  known: { readonly takenHostBytes: number | undefined; promisedBytes(ids: readonly string[]): number },
+  known: {
+    readonly takenHostBytes: number | undefined
+    promisedBytes(ids: readonly string[]): number
+    /** What other slots are counted with there: that much does not become free. */
+    heldByOthersBytes(ids: readonly string[]): number
+  },
 ): readonly Release[] {
   const { need } = stopped
   const choice = choosePools(before, stopped.device, stopped.gpuIndex)
@@ -38,7 +43,9 @@ export function planReleases(
     const free = freeOf(before, ids)
     if (ids.length === 0 || bytes < RELEASE_NOISE_BYTES || free === undefined) return []
     const promised = known.promisedBytes(ids)
-    const aimBytes = Math.min(free + RELEASED_PART * bytes, (totalOf(before, ids) ?? Infinity) * FREE_PART) - promised
+    // The reading may have come too late and show all of it as free already: more than others leave is never free.
+    const mostBytes = ((totalOf(before, ids) ?? Infinity) - known.heldByOthersBytes(ids)) * FREE_PART
+    const aimBytes = Math.min(free + RELEASED_PART * bytes, mostBytes) - promised
     return [{ ids, aimBytes }]
   })
 }
