@@ -1,7 +1,7 @@
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import { isSelfManagedRunner } from '../runners/rules/service-keys.ts'
-import { noModelBound } from '../slots/resolve-launch.ts'
+import { noModelBound } from '../slots/launch/resolve-launch.ts'
 import { imageNotReadyError, wrongModeError } from './errors.ts'
 import { isResident } from './rules/residence.ts'
 import type { TurnLoop } from './turn-loop.ts'

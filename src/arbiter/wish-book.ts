@@ -1,5 +1,5 @@
 import type { Hal0Error } from '../kernel/errors.ts'
-import { type Deferred, deferred } from '../slots/deferred.ts'
+import { type Deferred, deferred } from '../slots/actor/deferred.ts'
 import type { ArbiterMode } from './ports.ts'
 
 /** A person who waits for a mode. */

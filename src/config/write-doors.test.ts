@@ -42,8 +42,8 @@ const ALLOWED: Readonly<Record<string, { readonly names: readonly string[]; read
   'config/toml/config-text.ts': { names: ['open'], writes: 'nothing: reads' },
   'config/home/write-lock.ts': { names: ['open'], writes: 'var-lib/config.lock, always empty' },
   'daemon.ts': { names: ['rm', 'writeFileWhole'], writes: 'daemon.json' },
-  'slots/engine-key.ts': { names: ['writeFileWhole'], writes: 'var-lib: the engine key' },
-  'slots/launch-record.ts': { names: ['writeFileWhole'], writes: 'var-lib: what the engine was started with' },
+  'slots/life/engine-key.ts': { names: ['writeFileWhole'], writes: 'var-lib: the engine key' },
+  'slots/launch/launch-record.ts': { names: ['writeFileWhole'], writes: 'var-lib: what the engine was started with' },
   'arbiter/state-file.ts': { names: ['rename', 'writeFileWhole'], writes: 'var-lib: gpu_arbiter.json' },
   'store/open-database.ts': {
     names: ['openSync', 'renameSync'],

@@ -1,6 +1,6 @@
-import type { SlotActor } from './actor.ts'
+import type { SlotActor } from './actor/actor.ts'
+import { deferred } from './actor/deferred.ts'
 import type { EvictionOutcome, EvictionReason, Resident, Residents, Standing } from './admission/residents.ts'
-import { deferred } from './deferred.ts'
 
 /** The open slots as those see them who need memory. Each question is a message to the slot's actor, which decides for itself. Source: SPEC 7. */
 export function createResidents(

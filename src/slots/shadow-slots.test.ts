@@ -5,7 +5,7 @@ import { slotFileSchema } from '../config/slots/rules/slot-schema.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { ENGINE_ROUTES } from '../runners/runner.ts'
-import { bindingOf } from './read-binding.ts'
+import { bindingOf } from './launch/read-binding.ts'
 import { withShadows } from './shadow-slots.ts'
 import type { SlotManager } from './slot-manager.ts'
 

@@ -5,7 +5,7 @@ import { Hal0Error } from '../kernel/errors.ts'
 import { listNames } from '../kernel/list-names.ts'
 import type { Log } from '../kernel/log.ts'
 import { isoTime, retryAfterSeconds } from '../kernel/units.ts'
-import type { ClosingReason } from './actor-messages.ts'
+import type { ClosingReason } from './actor/actor-messages.ts'
 
 /** How long a stop usually takes before the next load can answer: the Retry-After of a slot that is being stopped. */
 const STOP_RETRY_MS = 5_000

@@ -2,9 +2,9 @@ import { isPinned } from '../config/slots/rules/is-pinned.ts'
 import { isAutoloaded, runnerKeyOf } from '../config/slots/rules/slot-defaults.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import { isoTime } from '../kernel/units.ts'
-import type { EngineLife } from './engine-life.ts'
-import type { FilesView } from './files-view.ts'
-import type { SlotParts } from './slot-parts.ts'
+import type { FilesView } from './actor/files-view.ts'
+import type { SlotParts } from './actor/slot-parts.ts'
+import type { EngineLife } from './life/engine-life.ts'
 
 /** The wire's view of one slot. The file's part is undefined while it cannot be read; then the row shows what is certain. */
 export function buildRow(parts: SlotParts, lastUsedMs: number | undefined): SlotRow {

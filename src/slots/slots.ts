@@ -1,6 +1,6 @@
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { EngineRoute } from '../runners/runner.ts'
-import type { StartedBy } from './start-gate.ts'
+import type { StartedBy } from './actor/start-gate.ts'
 
 /** Where a leased engine answers. */
 export interface EngineEndpoint {

@@ -12,7 +12,7 @@ import type { LaunchRequest } from '../../src/launch/rules/launch-request.ts'
 import { createRunnerRegistry } from '../../src/runners/build-registry.ts'
 import { explainFailure } from '../../src/runners/rules/explain-failure.ts'
 import type { Runner } from '../../src/runners/runner.ts'
-import { createProber } from '../../src/slots/probe.ts'
+import { createProber } from '../../src/slots/life/probe.ts'
 import { launchRequest } from '../support/launch-request.ts'
 import { freePort, until } from './runner-engines.ts'
 

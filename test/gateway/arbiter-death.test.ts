@@ -38,7 +38,9 @@ interface Step {
   readonly isKept: boolean
   /** Brings the daemon into the step; resolves when it is in it. */
   reach(world: World): Promise<void>
-  /** What held it there lets go, once the next daemon is up. */
+  /** What held it there lets go, before the next daemon is up, */
+  beforeNext?(comfy: ComfyControl): Promise<void>
+  /** or after that. */
   letGo?(world: World): Promise<void>
 }
 
@@ -111,7 +113,8 @@ const STEPS: Readonly<Record<string, Step>> = {
       unheard(hal0.switchover('llm'))
       await eventually(async () => (await hal0.status()).switching_to === 'llm')
     },
-    letGo: ({ comfy }) => comfy.setKnobs({ hang: null }),
+    // A `/free` of the next daemon that hangs as well would cost ComfyUI its life: it keeps its memory, and nothing renders.
+    beforeNext: (comfy) => comfy.setKnobs({ hang: null }),
   },
   'while the language models come back': {
     mode: 'llm',
@@ -140,6 +143,7 @@ it.each(Object.entries(STEPS))('kill -9 %s: the next daemon knows what to do', a
   const before = await first.hal0.events()
   first.child.process.kill('SIGKILL')
   await first.child.ended
+  await step.beforeNext?.(comfy)
 
   const { hal0 } = await serve(at)
   expect((await hal0.status()).mode).toBe(step.mode)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { EvictionReason } from '../../src/slots/admission/residents.ts'
+import type { SanityVerdict } from '../../src/slots/life/sanity.ts'
 import type { Look } from '../../src/slots/rules/next-watch.ts'
-import type { SanityVerdict } from '../../src/slots/sanity.ts'
 
 /** The models that requests of a random run ask for; the slot's file names the first. */
 export const MODELS = ['m', 'n', 'o'] as const

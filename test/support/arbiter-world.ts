@@ -8,7 +8,7 @@ import type { SlotRow } from '../../src/contract/slot-row.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
 import { silentLog } from '../../src/kernel/log.ts'
-import { type Deferred, deferred } from '../../src/slots/deferred.ts'
+import { type Deferred, deferred } from '../../src/slots/actor/deferred.ts'
 import { BASE_ROW } from './base-row.ts'
 import { ManualClock } from './manual-clock.ts'
 

@@ -22,7 +22,7 @@ import type { DeskSettings, OpenMemoryDesk } from '../../src/slots/admission/des
 import { createMemoryDesk } from '../../src/slots/admission/memory-desk.ts'
 import { watchPressure } from '../../src/slots/admission/watch-pressure.ts'
 import type { SlotEffects } from '../../src/slots/effects.ts'
-import { bindingOf, type Override } from '../../src/slots/read-binding.ts'
+import { bindingOf, type Override } from '../../src/slots/launch/read-binding.ts'
 import { slotSettingsOf } from '../../src/slots/settings.ts'
 import { openSlots } from '../../src/slots/slot-manager.ts'
 import { FAKE_RUNNER, UNDECIDED_THINKING } from './fake-runner.ts'

@@ -4,11 +4,11 @@ import { messageOf } from '../../src/kernel/errors.ts'
 import { silentLog } from '../../src/kernel/log.ts'
 import { GIB } from '../../src/kernel/units.ts'
 import type { KnownNeed, MemoryNeed } from '../../src/launch/rules/memory-need.ts'
+import { type Deferred, deferred } from '../../src/slots/actor/deferred.ts'
 import type { Admission, MemoryPool } from '../../src/slots/admission/admission.ts'
 import type { DeskSettings } from '../../src/slots/admission/desk-ports.ts'
 import { createMemoryDesk } from '../../src/slots/admission/memory-desk.ts'
 import type { Claim, EvictionOutcome, Resident, Residents } from '../../src/slots/admission/residents.ts'
-import { type Deferred, deferred } from '../../src/slots/deferred.ts'
 import { ManualClock } from './manual-clock.ts'
 
 /** What a slot of the world is like; sizes in GiB. */

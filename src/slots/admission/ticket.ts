@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts'
-import { deferred } from '../deferred.ts'
+import { deferred } from '../actor/deferred.ts'
 import type { Admission, AdmissionRequest } from './admission.ts'
 import type { Claim } from './residents.ts'
 import type { Asker } from './rules/decide-admission.ts'

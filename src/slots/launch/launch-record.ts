@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises'
+import { slotFileSchema } from '../../config/slots/rules/slot-schema.ts'
+import type { LaunchPlan } from '../../contract/launch-plan.ts'
+import { type LaunchRecord, launchRecordSchema } from '../../contract/launch-record.ts'
+import { writeFileWhole } from '../../files/atomic-write.ts'
+import { type Home, launchRecordPath } from '../../files/home.ts'
+import { Hal0Error, messageOf } from '../../kernel/errors.ts'
+import { withoutUndefined } from '../../kernel/without-undefined.ts'
+import type { MemoryNeed } from '../../launch/rules/memory-need.ts'
+import type { Runner } from '../../runners/runner.ts'
+import type { Binding } from './prepare-launch.ts'
+
+/** A launch as it is kept for the daemon that comes after this one. */
+export function launchRecordOf(slot: string, attemptId: string, binding: Binding, need: MemoryNeed): LaunchRecord {
+  const { bound, launch, plan, runner } = binding
+  const { keyEnv, stopSignal } = plan
+  const [program, ...before] = plan.command
+  return {
+    version: 1,
+    slot,
+    attempt_id: attemptId,
+    plan: {
+      slot: plan.slot,
+      command: [program, ...before],
+      flags: plan.flags.map((flag) => ({ ...flag, values: [...flag.values] })),
+      env: { ...plan.env },
+      port: plan.port,
+      ...withoutUndefined({ keyEnv, stopSignal }),
+    },
+    runner: runner.key,
+    build: binding.build ?? null,
+    model_id: bound.modelId,
+    profile: bound.profile,
+    profile_source: bound.profileSource,
+    config: { ...bound.config },
+    ctx: { ...launch.ctx },
+    thinking: {
+      enabled: launch.thinking.enabled ?? null,
+      source: launch.thinking.source,
+      pinned_by: launch.thinking.pinnedBy ?? null,
+    },
+    fingerprint: binding.fingerprint,
+    need,
+  }
+}
+
+/** The binding of an engine that runs already. `releasePort`: as the port pool gave it. Errors: a ZodError when its file cannot be one. */
+export function bindingOfRecord(record: LaunchRecord, runner: Runner, releasePort: () => void): Binding {
+  const { keyEnv, stopSignal, ...plan } = record.plan
+  const whole: LaunchPlan = { ...plan, ...withoutUndefined({ keyEnv, stopSignal }) }
+  return {
+    bound: {
+      config: slotFileSchema.parse(record.config),
+      modelId: record.model_id,
+      profile: record.profile,
+      profileSource: record.profile_source,
+    },
+    runner,
+    plan: whole,
+    launch: {
+      plan: whole,
+      removed: [],
+      ctx: record.ctx,
+      speculation: { mode: 'off', detail: 'not kept' },
+      thinking: {
+        enabled: record.thinking.enabled ?? undefined,
+        source: record.thinking.source,
+        pinnedBy: record.thinking.pinned_by ?? undefined,
+      },
+      notes: [],
+    },
+    build: record.build ?? undefined,
+    fingerprint: record.fingerprint,
+    releasePort,
+  }
+}
+
+/** Source: SPEC 4 "Adoption". Errors: `slot.spawn_failed`: an engine that could not be found again is not started. */
+export async function writeLaunchRecord(home: Home, record: LaunchRecord): Promise<void> {
+  const path = launchRecordPath(home, record.slot)
+  try {
+    // Private: it holds the environment.
+    await writeFileWhole(path, `${JSON.stringify(record)}\n`, 0o600)
+  } catch (cause) {
+    const message = `the launch of slot ${record.slot} cannot be written down: ${messageOf(cause)}`
+    const remedy = `Make room, or make ${path} a file that hal0 may write; then load the slot again.`
+    throw Hal0Error.of('slot.spawn_failed', message, { details: { slot: record.slot, path, remedy }, cause })
+  }
+}
+
+/** Undefined = there is none, or it is not one of this hal0's: its engine cannot be adopted. Never rejects. */
+export async function readLaunchRecord(home: Home, slot: string): Promise<LaunchRecord | undefined> {
+  try {
+    return launchRecordSchema.parse(JSON.parse(await readFile(launchRecordPath(home, slot), 'utf8')))
+  } catch {
+    return undefined
+  }
+}

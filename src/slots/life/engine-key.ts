@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { writeFileWhole } from '../../files/atomic-write.ts'
+import { engineKeyPath, type Home } from '../../files/home.ts'
+import { Hal0Error, messageOf } from '../../kernel/errors.ts'
+
+/** Draws keys; those of one slot are written in the order in which they were drawn, so that the last start's is the one that stays. */
+export function createKeyDrawer(home: Home): (slot: string) => Promise<string> {
+  const tails = new Map<string, Promise<unknown>>()
+  return (slot) => {
+    const drawn = (tails.get(slot) ?? Promise.resolve()).then(() => drawEngineKey(home, slot))
+    const tail = drawn
+      .catch(() => undefined)
+      .finally(() => {
+        if (tails.get(slot) === tail) tails.delete(slot)
+      })
+    tails.set(slot, tail)
+    return drawn
+  }
+}
+
+/** The key of the last start; undefined = there is none, or it cannot be read. Never logged. */
+export async function readEngineKey(home: Home, slot: string): Promise<string | undefined> {
+  return readFile(engineKeyPath(home, slot), 'utf8').catch(() => undefined)
+}
+
+/** Draws the key of one start and keeps it, 0600, beside state.json. 256 random bits. Errors: `slot.spawn_failed`. Source: SPEC 5 "Engine key". */
+async function drawEngineKey(home: Home, slot: string): Promise<string> {
+  const key = randomBytes(32).toString('base64url')
+  const path = engineKeyPath(home, slot)
+  try {
+    await writeFileWhole(path, key, 0o600)
+  } catch (cause) {
+    throw Hal0Error.of('slot.spawn_failed', `the engine key of slot ${slot} cannot be written: ${messageOf(cause)}`, {
+      details: {
+        slot,
+        path,
+        remedy: `Make room, or make ${path} a file that hal0 may write; then load the slot again.`,
+      },
+      cause,
+    })
+  }
+  return key
+}
