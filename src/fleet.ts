@@ -14,13 +14,13 @@ import { thisMachine } from './hardware/this-machine.ts'
 import type { Clock } from './kernel/clock.ts'
 import { Hal0Error } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
-import { MIB, SECOND_MS } from './kernel/units.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
 import type { Pulls } from './models/pull/pulls.ts'
 import { createComfyClient } from './runners/comfy/comfy-client.ts'
 import type { RunnerRegistry } from './runners/registry.ts'
 import type { Runtime } from './runtimes/runtime.ts'
-import type { DeskSettings, OpenMemoryDesk } from './slots/admission/desk-ports.ts'
+import type { OpenMemoryDesk } from './slots/admission/desk-ports.ts'
+import { deskSettingsOf } from './slots/admission/desk-settings.ts'
 import { createMemoryDesk } from './slots/admission/memory-desk.ts'
 import { watchPressure } from './slots/admission/watch-pressure.ts'
 import { takeSurvivors } from './slots/adoption/take-survivors.ts'
@@ -67,9 +67,6 @@ export interface FleetDeps {
   readonly arbiterTiming?: ModeTiming | undefined
 }
 
-/** Memory that a dead process held may take so long to be free again; then a start goes on with what there is. Source: SPEC 7. */
-const RELEASE_WAIT_MS = 10 * SECOND_MS
-
 /** Builds it and takes over the engines of an earlier daemon. Errors: `config.invalid`. */
 export async function openFleet(deps: FleetDeps): Promise<Fleet> {
   const { home, live, runners, runtime, ports, bus, clock, log } = deps
@@ -97,7 +94,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     settings: deps.settings,
     effects: createSlotEffects({ home, runners, ports, clock, missing: createMissingFiles(home, deps.pulls) }),
     openDesk: (residents) => {
-      const deskDeps = { meter, residents, clock, log, bus, settings: () => deskSettingsOf(live) }
+      const deskDeps = { meter, residents, clock, log, bus, settings: () => deskSettingsOf(live.settings()) }
       const desk = createMemoryDesk(deskDeps)
       opened = { desk, pressure: watchPressure({ ...deskDeps, desk }) }
       return desk
@@ -119,7 +116,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
       rows: () => slots.rows(),
       load: (slot) => slots.load(slot, 'daemon'),
       claim: (slot) => slots.residents.claim(slot, 'arbiter', { untilReady: true }),
-      stop: async (slot) => void (await slots.unload(slot, { drainMs: 0 })),
+      stop: async (slot) => void (await slots.unload(slot, { drainMs: 0, force: true })),
     },
     comfyOf: (row) => createComfyClient({ origin: `http://127.0.0.1:${row.port ?? 0}`, clock, slot: row.name }),
     clock,
@@ -139,7 +136,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     store,
     hardware,
     imageDefaults: (slot) => {
-      const bound = slots.bound(slot)
+      const bound = slots.running(slot) ?? slots.bound(slot)
       const file = bound === undefined ? undefined : live.modelFile(bound.modelId)
       return {
         size: bound?.config.image?.default_size,
@@ -163,17 +160,6 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     },
   }
   return fleet
-}
-
-function deskSettingsOf(live: Pick<LiveSettings, 'settings'>): DeskSettings {
-  const { slots, dispatcher } = live.settings()
-  return {
-    loadWaitMs: dispatcher.load_wait_s * SECOND_MS,
-    groups: slots.groups,
-    evictPressureBytes: slots.evict_pressure_mb * MIB,
-    evictPressurePct: slots.evict_pressure_pct,
-    releaseWaitMs: RELEASE_WAIT_MS,
-  }
 }
 
 /** One language model at a time on the NPU, also where it was swapped in without being written. Source: SPEC 8 "NPU". */

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { type Clock, sleep } from '../kernel/clock.ts'
-import { errnoOf } from '../kernel/errors.ts'
+import { undefinedIfMissing } from '../kernel/errors.ts'
 import { KIB, MIB, SECOND_MS } from '../kernel/units.ts'
 import { createLineSplitter } from './line-splitter.ts'
 
@@ -36,7 +36,7 @@ export async function* followLog(path: string, options: FollowOptions): AsyncGen
   let lastGrowthMs = clock.monotonicMs()
   let backlog: Backlog | undefined
 
-  const first = await stat(path).catch(ignoreMissing)
+  const first = await stat(path).catch(undefinedIfMissing)
   if (first !== undefined) {
     identity = identityOf(first)
     offset = options.backlogLines === 0 ? first.size : Math.max(0, first.size - BACKLOG_BYTES)
@@ -48,7 +48,7 @@ export async function* followLog(path: string, options: FollowOptions): AsyncGen
       if (backlog.lines.length > 0) yield { kind: 'lines', lines: backlog.lines }
       backlog = undefined
     }
-    const facts = await stat(path).catch(ignoreMissing)
+    const facts = await stat(path).catch(undefinedIfMissing)
     if (facts !== undefined && identity !== undefined && (identityOf(facts) !== identity || facts.size < offset)) {
       const lines = backlog?.lines ?? []
       const rest = splitter.flush()
@@ -98,7 +98,7 @@ function keepLast(backlog: Backlog, lines: readonly string[], count: number): vo
 }
 
 async function readAt(path: string, offset: number): Promise<Buffer | undefined> {
-  const handle = await open(path, 'r').catch(ignoreMissing)
+  const handle = await open(path, 'r').catch(undefinedIfMissing)
   if (handle === undefined) return undefined
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, offset)
@@ -106,9 +106,4 @@ async function readAt(path: string, offset: number): Promise<Buffer | undefined>
   } finally {
     await handle.close()
   }
-}
-
-function ignoreMissing(thrown: unknown): undefined {
-  if (errnoOf(thrown) === 'ENOENT') return undefined
-  throw thrown
 }

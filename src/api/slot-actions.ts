@@ -8,7 +8,7 @@ import { HOUR_MS, SECOND_MS } from '../kernel/units.ts'
 import { requireRow } from '../slots/slot-manager.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
-import { numberParam, slotNameParams } from './query.ts'
+import { flagParam, numberParam, slotNameParams } from './query.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
 
 const MAX_WAIT_S = (24 * HOUR_MS) / SECOND_MS
@@ -43,7 +43,8 @@ function actionRoute<Kind extends OperationKind, Query extends z.ZodObject>(kind
 
 const loadRoute = actionRoute('load', z.strictObject({ wait }), 'Load: no-op when it serves, joins a running load')
 const stopQuery = z.strictObject({ wait, drain_s: drainParam })
-const unloadRoute = actionRoute('unload', stopQuery, 'Unload: drain, then stop')
+const unloadQuery = stopQuery.extend({ force: flagParam('true: also a pinned slot.').optional() })
+const unloadRoute = actionRoute('unload', unloadQuery, 'Unload: drain, then stop')
 const restartRoute = actionRoute('restart', stopQuery, 'Unload, then load; also from error and offline')
 
 const swapRoute = createRoute({
@@ -98,7 +99,8 @@ export function addSlotActions(app: OpenAPIHono<ApiEnv>, context: ApiContext): v
   app.openapi(unloadRoute, async (c) => {
     const { name } = c.req.valid('param')
     const query = c.req.valid('query')
-    const answer = await act('unload', name, query.wait, () => slots.unload(name, stopRequest(query.drain_s)))
+    const request = { ...stopRequest(query.drain_s), force: query.force ?? false }
+    const answer = await act('unload', name, query.wait, () => slots.unload(name, request))
     return 'row' in answer ? c.json(answer.row, 200) : c.json(answer.operation, 202, location(answer.operation))
   })
   app.openapi(restartRoute, async (c) => {

@@ -209,6 +209,34 @@ it('pinned: the other group is told at once, whichever mode it is', async () => 
   expect((await image).result).toBe('done')
 })
 
+it.each(['draining', 'loading'] as const)(
+  'pinned while images are %s: the language models keep the memory',
+  async (when) => {
+    const w = world()
+    const arbiter = await w.open()
+    const llm = w.request(arbiter, 'agent', when === 'draining' ? 10_000 : 100)
+    const image = w.request(arbiter, 'img', 1_000)
+    await w.clock.advance(2_000)
+    expect(w.state('img')).toBe(when === 'draining' ? 'offline' : 'starting')
+    await arbiter.pin(true)
+    await w.clock.advance(20_000)
+    expect([(await llm).result, (await image).result]).toEqual(['done', 'gpu.inference_mode'])
+    expect(w.told.at(-1)).toBe('arbiter.rolled_back')
+    expect([w.mode, w.state('agent')]).toEqual(['llm', 'ready'])
+    expect(w.violations).toEqual([])
+  },
+)
+
+it('pinned while the memory of images is freed: image mode stays', async () => {
+  const { w, arbiter } = await imageMode()
+  w.onFree = () => void arbiter.pin(true)
+  await w.clock.advance(120_000)
+  expect([w.mode, w.state('agent'), w.freed]).toEqual(['img', 'offline', 1])
+  const image = w.request(arbiter, 'img', 1_000)
+  await w.clock.advance(2_000)
+  expect((await image).result).toBe('done')
+})
+
 it('a ComfyUI that does not free its memory is stopped, and the language models come back', async () => {
   const { w, arbiter } = await imageMode()
   w.refusesFree = true

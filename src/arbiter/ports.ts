@@ -12,9 +12,9 @@ export interface ArbiterSlots {
   claim(slot: string): Claim
   /**
    * Stops an image slot that is no use: it did not become ready, or does not let go of its memory while nothing renders. Resolves when
-   * nothing of it is left. Absent = it is claimed.
+   * nothing of it is left.
    */
-  stop?(slot: string): Promise<void>
+  stop(slot: string): Promise<void>
 }
 
 /** ComfyUI's own side of one image slot. Source: SPEC 8. */

@@ -1,11 +1,11 @@
 import type { ArbiterState } from '../contract/arbiter.ts'
-import type { SlotRow } from '../contract/slot-row.ts'
+import { isDispatchable, type SlotRow } from '../contract/slot-row.ts'
 import type { Publisher } from '../events/bus.ts'
 import type { Log } from '../kernel/log.ts'
 import { announce } from './announce.ts'
 import type { Groups } from './rules/choose-groups.ts'
 import { chooseStart } from './rules/choose-start.ts'
-import { isDispatchable, isResident } from './rules/residence.ts'
+import { isResident } from './rules/residence.ts'
 import { MODE_TIMING } from './rules/timing.ts'
 import type { StoredState } from './state-file.ts'
 

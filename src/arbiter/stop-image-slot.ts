@@ -4,12 +4,6 @@ import type { SwitchHost } from './switch-host.ts'
 
 /** Takes an image slot out of memory, though it is meant to stay there. False = it is still there after a while; the stop may go on. */
 export async function stopImageSlot(host: SwitchHost, slot: string): Promise<boolean> {
-  const claim = host.slots.stop === undefined ? host.slots.claim(slot) : undefined
-  host.slots.stop?.(slot).catch(() => undefined)
-  const isGone = await host.until(
-    () => !host.rowsOf('img').some((row) => row.name === slot && isResident(row)),
-    STOP_MS,
-  )
-  if (!isGone) claim?.giveUp()
-  return isGone
+  host.slots.stop(slot).catch(() => undefined)
+  return host.until(() => !host.rowsOf('img').some((row) => row.name === slot && isResident(row)), STOP_MS)
 }

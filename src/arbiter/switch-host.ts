@@ -37,6 +37,8 @@ export interface SwitchHost extends ArbiterEffects {
   rowsOf(group: ArbiterMode): readonly SlotRow[]
   /** Does a request or a person still wait for the mode? */
   isWanted(mode: ArbiterMode): boolean
+  /** A pin, which may have come while the switch was under way, keeps the mode that is on, and no person asks for `mode`. */
+  isPinnedAgainst(mode: ArbiterMode): boolean
   /** Slots of the group with requests that have its memory. */
   busySlots(group: ArbiterMode): readonly string[]
   /** The image slot that is waited for; undefined = there is none any more. */

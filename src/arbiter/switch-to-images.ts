@@ -1,10 +1,11 @@
+import { isDispatchable } from '../contract/slot-row.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import { isoTime } from '../kernel/units.ts'
 import { announce } from './announce.ts'
 import { Claims } from './claims.ts'
 import { withLimit } from './comfy-view.ts'
 import { imageNotReadyError, noImageSlotError, notQuietError } from './errors.ts'
-import { isDispatchable, isResident, isWanted } from './rules/residence.ts'
+import { isResident, isWanted } from './rules/residence.ts'
 import { DRAIN_MS, IMAGE_READY_MS, STOP_MS } from './rules/timing.ts'
 import { stopImageSlot } from './stop-image-slot.ts'
 import type { SwitchHost, SwitchOutcome } from './switch-host.ts'
@@ -29,7 +30,7 @@ export async function switchToImages(host: SwitchHost, reason: string): Promise<
 
   const claims = new Claims(host)
   const isOver = () => {
-    if (!host.isWanted('img')) return true
+    if (obstacleOf(host) !== undefined) return true
     // First the requests, then the slots: a slot that is claimed too early keeps those in its queue from ever ending.
     return host.busySlots('llm').length === 0 && claims.allGone()
   }
@@ -41,7 +42,7 @@ export async function switchToImages(host: SwitchHost, reason: string): Promise<
   const drainMs = host.clock.monotonicMs() - begunMs
   if (host.isClosed()) return { kind: 'cancelled' }
   if (!isDrained) return rollBack(host, notQuietError(host.imageTarget(), busy), { drain_ms: drainMs })
-  if (!host.isWanted('img')) return rollBack(host, undefined, { drain_ms: drainMs })
+  if (obstacleOf(host) !== undefined) return rollBack(host, undefined, { drain_ms: drainMs })
 
   host.setStage('loading')
   const failure = await loadImageSlot(host)
@@ -49,11 +50,18 @@ export async function switchToImages(host: SwitchHost, reason: string): Promise<
   const totalMs = host.clock.monotonicMs() - begunMs
   const times = { drain_ms: drainMs, load_ms: totalMs - drainMs, total_ms: totalMs }
   if (failure !== undefined) return rollBack(host, failure, times)
+  if (host.isPinnedAgainst('img')) return rollBack(host, undefined, times)
   const nowMs = host.clock.nowMs()
   void host.state.keep({ mode: 'img', switching_to: null, since_ms: nowMs })
   const data = { from: 'llm', to: 'img', reason, ...times, saved_slots: host.state.now.saved_slots, at: isoTime(nowMs) }
   announce(host, 'info', 'arbiter.switched', `images have the GPU memory: ${reason}`, data)
   return { kind: 'done' }
+}
+
+/** Why the language models keep the memory although nothing went wrong; undefined = no reason. */
+function obstacleOf(host: SwitchHost): string | undefined {
+  if (host.isPinnedAgainst('img')) return 'the mode is pinned'
+  return host.isWanted('img') ? undefined : 'nobody waits for images any more'
 }
 
 /** No request for a language model runs, whoever let it in. */
@@ -86,7 +94,7 @@ async function loadImageSlot(host: SwitchHost): Promise<Hal0Error | undefined> {
   return imageNotReadyError(slot, thrown)
 }
 
-/** `error` undefined: nobody waits for images any more. */
+/** `error` undefined: nobody waits for images any more, or the language models were pinned. */
 function rollBack(host: SwitchHost, error: Hal0Error | undefined, times: Record<string, number>): SwitchOutcome {
   const up = new Set(
     host
@@ -96,7 +104,7 @@ function rollBack(host: SwitchHost, error: Hal0Error | undefined, times: Record<
   )
   const lost = host.state.now.saved_slots.filter((name) => !up.has(name))
   void host.state.keep({ switching_to: null, saved_slots: lost })
-  const reason = error?.message ?? 'nobody waits for images any more'
+  const reason = error?.message ?? obstacleOf(host) ?? 'nobody waits for images any more'
   const data = { to: 'img', reason, code: error?.code ?? null, ...times, reloads: lost }
   announce(
     host,

@@ -60,8 +60,9 @@ async function freeImages(host: SwitchHost): Promise<string | undefined> {
     }
     if (host.isClosed()) return undefined
   }
-  // A person may have begun a render in ComfyUI itself meanwhile.
-  return await rendersOf(host)
+  // A person may have begun a render in ComfyUI itself meanwhile, or have pinned images.
+  const renders = await rendersOf(host)
+  return renders ?? (host.isPinnedAgainst('llm') ? 'the mode is pinned' : undefined)
 }
 
 /** Undefined = nothing renders; else what is known. */

@@ -266,6 +266,7 @@ export class TurnLoop {
         return rows.filter((row) => this.#groups[group].includes(row.name))
       },
       isWanted: (mode) => this.book.countWaiting(mode) > 0 || this.wishes.has(mode),
+      isPinnedAgainst: (mode) => this.state.now.pinned && !this.wishes.has(mode),
       busySlots: (group) => this.book.busySlots(group),
       imageTarget: () => {
         const asked = this.book.waiters('img').find((waiter) => this.#groups.img.includes(waiter.slot))

@@ -1,5 +1,8 @@
 import { InvalidArgumentError } from 'commander'
 
+/** The highest port there is. */
+export const MAX_PORT = 65_535
+
 /** For commander: a whole number from `low` to `high`. Throws what commander tells as wrong usage. */
 export function wholeNumber(low: number, high: number): (text: string) => number {
   return (text) => {

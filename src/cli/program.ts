@@ -17,9 +17,7 @@ import { describeError, type ErrorReport, errorLines } from './describe-error.ts
 import { refuseEmptyWords } from './empty-words.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { familiarCommand } from './familiar-words.ts'
-import { wholeNumber } from './option-parsers.ts'
-
-const MAX_PORT = 65_535
+import { MAX_PORT, wholeNumber } from './option-parsers.ts'
 
 /** Runs one command line (without `node` and script) and resolves with its exit code; never rejects. Source: SPEC 18. */
 export async function runCommandLine(args: readonly string[]): Promise<ExitCode> {

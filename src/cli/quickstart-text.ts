@@ -1,6 +1,7 @@
 import { basename, relative } from 'node:path'
 import { DEFAULT_SLOT, type SlotRow } from '../contract/slot-row.ts'
 import type { Home } from '../files/home.ts'
+import { shellWord } from './shell-line.ts'
 
 /** One line that works as pasted into a POSIX shell: JSON in single quotes, none inside; the answer ends its line. */
 export function curlLine(url: string): string {
@@ -23,7 +24,7 @@ export interface TypedAs {
 /** `script`: the second word of argv, the program as it was called. `isNpmStart`: npm runs us. Pure. */
 export function typedAs(script: string, folder: string, isNpmStart: boolean): TypedAs {
   const path = relative(folder, script)
-  const hal0 = basename(script) === 'hal0' ? 'hal0' : `node ${quoted(path.startsWith('..') ? script : path)}`
+  const hal0 = basename(script) === 'hal0' ? 'hal0' : `node ${shellWord(path.startsWith('..') ? script : path)}`
   return { quickstart: isNpmStart ? 'npm start --' : `${hal0} quickstart`, hal0 }
 }
 
@@ -37,7 +38,7 @@ export function welcomeText(facts: {
   readonly portFlag: number | undefined
 }): string {
   const { url, home, row, typed, homeFlag, portFlag } = facts
-  const at = homeFlag === undefined ? '' : ` --home ${quoted(homeFlag)}`
+  const at = homeFlag === undefined ? '' : ` --home ${shellWord(homeFlag)}`
   const port = portFlag === undefined ? '' : ` --port ${portFlag}`
   return `hal0 is up.
 
@@ -57,9 +58,4 @@ Serve a GGUF file of your own instead (stop this one first):
 
 Ctrl-C stops hal0 and its engines.
 `
-}
-
-/** As one word of a POSIX shell. */
-function quoted(word: string): string {
-  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

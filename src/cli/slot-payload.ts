@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander'
-import { DEVICES, SLOT_TYPES } from '../contract/slot-row.ts'
+import { DEFAULT_PRIORITY, DEVICES, SLOT_TYPES } from '../contract/slot-row.ts'
 import { MAX_CTX_TOKENS, MIN_CTX_TOKENS, REASONING_EFFORTS, SPECULATION_MODES, VISION_MODES } from '../contract/tune.ts'
 import { emptyPayload, type Payload, putAt, splitPair, typedValue } from './keyed-values.ts'
-import { collect, numberOrNothing, onOff } from './option-parsers.ts'
+import { collect, MAX_PORT, numberOrNothing, onOff } from './option-parsers.ts'
 
-const MAX_PORT = 65_535
 const ANY = Number.MAX_SAFE_INTEGER
 
 /** The keys of a slot as options of `slot create` and `slot edit`. "" and null clear a key. */
@@ -76,7 +75,7 @@ export function addSlotKeyOptions(command: Command): Command {
   number('--budget <tokens>', 'most tokens to think with; -1 = no limit', -1, ANY)
   command.option('--autoload', 'load it when the daemon starts')
   command.option('--pinned', 'never unload it to make room')
-  number('--priority <n>', '0–100, the lowest makes room first (default: 50)', 0, 100)
+  number('--priority <n>', `0–100, the lowest makes room first (default: ${DEFAULT_PRIORITY})`, 0, 100)
   command.option('--alias <name>', 'a further name for requests; may be given several times', collect)
   command.option('--env <KEY=VALUE>', 'a variable of the engine; may be given several times', collect)
   command.option('--set <key=value>', 'any other key of the slot file, for example idle_timeout_s=600', collect)

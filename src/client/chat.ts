@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { errorBodySchema } from '../contract/error-body.ts'
-import { errorFromBody, type Http, parseJson, unexpected } from './http.ts'
+import { parseJson } from '../kernel/read-json.ts'
+import { errorFromBody, type Http, unexpected } from './http.ts'
 
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant'

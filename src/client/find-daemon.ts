@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { daemonFileSchema } from '../contract/daemon-file.ts'
 import { daemonFilePath, type Home } from '../files/home.ts'
 import { errnoOf, isNotFound, messageOf } from '../kernel/errors.ts'
-import { parseJson } from './http.ts'
+import { parseJson } from '../kernel/read-json.ts'
 
 /** Where the daemon is, or why nobody knows. `message` is one sentence for people. Source: SPEC 2, 18. */
 export type DaemonLookup =

@@ -1,6 +1,7 @@
 import { Agent, type RequestInit, type Response, fetch as undiciFetch } from 'undici'
 import type { z } from 'zod'
 import { errorBodySchema } from '../contract/error-body.ts'
+import { parseJson } from '../kernel/read-json.ts'
 import { ClientError, UnreachableError } from './client-errors.ts'
 import { createSseParser, type SseMessage } from './sse-parser.ts'
 
@@ -144,14 +145,6 @@ export function unexpected(status: number, message: string): ClientError {
     message: `Not an answer of a hal0 daemon: ${message}`,
     remedy: 'Check that HAL0_API_URL or --url names a hal0 daemon of the same version.',
   })
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function queryText(query: CallOptions['query']): string {

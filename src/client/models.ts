@@ -13,7 +13,8 @@ import {
   scanReportSchema,
 } from '../contract/model.ts'
 import { type PullJob, type PullRequest, pullJobSchema, pullListSchema } from '../contract/pull.ts'
-import { type Http, parseJson } from './http.ts'
+import { parseJson } from '../kernel/read-json.ts'
+import { type Http } from './http.ts'
 
 /** `/api/models` and `/api/pulls`, typed. Errors of every call: ClientError, UnreachableError. Source: SPEC 3, 16. */
 export interface ModelsClient {

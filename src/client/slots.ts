@@ -4,7 +4,8 @@ import { logLineSchema, slotLogsSchema } from '../contract/logs.ts'
 import { type Operation, type OperationKind, operationSchema } from '../contract/operation.ts'
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import { type SlotStateRecord, slotStateRecordSchema } from '../contract/slot-state.ts'
-import { type Http, parseJson, unexpected } from './http.ts'
+import { parseJson } from '../kernel/read-json.ts'
+import { type Http, unexpected } from './http.ts'
 import { type SlotAdminClient, slotAdminClient } from './slot-admin.ts'
 
 export interface WaitOptions {
@@ -39,7 +40,8 @@ export interface SlotsClient extends SlotAdminClient {
   /** The last loads that have ended, newest first; `limit` 1–200, default 20. */
   loads(name: string, options?: { readonly limit?: number }): Promise<readonly LoadRecord[]>
   load(name: string, options?: WaitOptions): Promise<SlotActionResult>
-  unload(name: string, options?: StopOptions): Promise<SlotActionResult>
+  /** `force`: also a pinned one. */
+  unload(name: string, options?: StopOptions & { readonly force?: boolean }): Promise<SlotActionResult>
   restart(name: string, options?: StopOptions): Promise<SlotActionResult>
   swap(name: string, request: SwapRequest, options?: StopOptions): Promise<SlotActionResult>
   /** The last `lines` (1–10000, default 200) of the engine's own output, oldest first. */
@@ -62,10 +64,11 @@ export function slotsClient(http: Http): SlotsClient {
     name: string,
     options: StopOptions = {},
     request?: unknown,
+    force = false,
   ): Promise<SlotActionResult> {
     const response = await http.send(at(name, `/${kind}`), {
       method: 'POST',
-      query: { wait: options.waitS, drain_s: options.drainS },
+      query: { wait: options.waitS, drain_s: options.drainS, ...(force ? { force: 'true' } : {}) },
       signal: options.signal,
       ...(request === undefined ? {} : { body: request }),
     })
@@ -88,7 +91,7 @@ export function slotsClient(http: Http): SlotsClient {
     loads: async (name, { limit } = {}) =>
       (await http.json(loadListSchema, at(name, '/loads'), { query: { limit } })).loads,
     load: (name, options) => act('load', name, options),
-    unload: (name, options) => act('unload', name, options),
+    unload: (name, options) => act('unload', name, options, undefined, options?.force),
     restart: (name, options) => act('restart', name, options),
     swap: (name, { modelId, persist = false }, options) => act('swap', name, options, { model_id: modelId, persist }),
     logs: async (name, options = {}) =>

@@ -11,7 +11,7 @@ const planSchema = z.object({
   env: z.record(z.string(), z.string()),
   keyEnv: z.string().optional(),
   stopSignal: z.enum(STOP_SIGNALS).optional(),
-  port: z.number().int().positive(),
+  port: z.number().int().min(1).max(65_535),
 })
 
 /**

@@ -96,3 +96,11 @@ export const slotRowSchema = z.object({
   phases: loadPhasesSchema.nullable(),
 })
 export type SlotRow = z.infer<typeof slotRowSchema>
+
+/** Can it serve without a load? An idle slot whose engine lists no model cannot. Source: SPEC 4. */
+export function isDispatchable({ state, idle_reason }: Pick<SlotRow, 'state' | 'idle_reason'>): boolean {
+  return state === 'ready' || state === 'serving' || (state === 'idle' && idle_reason !== 'no_model')
+}
+
+/** `priority` of a slot that says none. Source: SPEC 3. */
+export const DEFAULT_PRIORITY = 50

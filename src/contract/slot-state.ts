@@ -68,6 +68,8 @@ export const breakerEntrySchema = z.object({
   failed_at_ms: z.number(),
   /** What was launched; another launch starts without failures. */
   launch: z.string(),
+  /** Why it failed the last time, for those who are refused. */
+  last: z.object({ message: z.string(), remedy: z.string() }).optional(),
 })
 export type BreakerEntry = z.infer<typeof breakerEntrySchema>
 

@@ -216,6 +216,8 @@ describe('runCommand', () => {
       kind: 'failed',
       reason: 'no driver',
     })
+    const garbage = await runCommand('sh', ['-c', 'head -c 100000 /dev/zero | tr "\\0" x; exit 1'])
+    expect(garbage).toEqual({ kind: 'failed', reason: 'x'.repeat(200) })
     expect(await runCommand('sh', ['-c', 'echo one; echo two >&2'])).toEqual({
       kind: 'ok',
       stdout: 'one\n',

@@ -12,6 +12,8 @@ export type RunCommand = (program: string, args: readonly string[]) => Promise<C
 /** A driver that hangs must not hang `hal0 doctor`. */
 const COMMAND_TIMEOUT_MS = 3_000
 const MAX_OUTPUT_BYTES = 256 * 1024
+/** A reason is shown and logged at every look; a program that prints garbage may print it without an end of line. */
+const MAX_REASON_CHARS = 200
 
 /**
  * The real RunCommand: English output, `timeoutMs` (3 s) at most, then SIGKILL. It does not wait for the end of what it killed: a program that
@@ -49,4 +51,5 @@ function firstLine(text: string): string | undefined {
     .split('\n')
     .map((line) => line.trim())
     .find((line) => line !== '')
+    ?.slice(0, MAX_REASON_CHARS)
 }

@@ -67,6 +67,12 @@ export function errnoOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 }
 
+/** For `catch`: undefined where the file is not there; anything else is thrown on. */
+export function undefinedIfMissing(thrown: unknown): undefined {
+  if (errnoOf(thrown) === 'ENOENT') return undefined
+  throw thrown
+}
+
 /** Is this the error of a file or folder that does not exist? */
 export function isNotFound(thrown: unknown): boolean {
   const errno = errnoOf(thrown)

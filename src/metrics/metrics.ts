@@ -1,11 +1,11 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { NewEvent } from '../contract/events.ts'
 import type { LoadRecord } from '../contract/load-record.ts'
-import { LOAD_PHASES, type SlotRow } from '../contract/slot-row.ts'
+import { isDispatchable, LOAD_PHASES, type SlotRow } from '../contract/slot-row.ts'
 import { SLOT_STATES } from '../contract/slot-state.ts'
 import { SECOND_MS } from '../kernel/units.ts'
-import type { EvictionReason } from '../slots/admission/residents.ts'
-import { breakerValue, isUp } from './rules/measure-slot.ts'
+import { EVICTED_EVENT, EVICTION_REASONS } from '../slots/admission/residents.ts'
+import { breakerValue } from './rules/measure-slot.ts'
 
 /** What a scrape is answered with. */
 export interface MetricsText {
@@ -29,16 +29,6 @@ export interface MetricsDeps {
   /** What a slot ran before this daemon was started, so that its first load with another model counts as a swap. */
   readonly loads?: { recent(slot: string, limit: number): readonly LoadRecord[] }
 }
-
-/** The event that tells of an eviction; `data.reason` is an `EvictionReason`. */
-export const EVICTED_EVENT = 'slot.evicted'
-const EVICTION_REASONS: readonly string[] = [
-  'preload',
-  'pressure',
-  'group',
-  'idle',
-  'arbiter',
-] satisfies readonly EvictionReason[]
 
 const OUTCOMES = ['ready', 'failed', 'cancelled'] as const satisfies readonly LoadRecord['outcome'][]
 
@@ -108,11 +98,11 @@ export function createMetrics({ rows, loads }: MetricsDeps): Metrics {
     const names = new Set(now.map(({ name }) => name))
     for (const slot of [...counted]) if (!names.has(slot)) drop(slot)
     for (const one of [up, state, inFlight, queued, breaker]) one.reset()
-    ready.set(now.filter(isUp).length)
+    ready.set(now.filter(isDispatchable).length)
     for (const row of now) {
       const slot = row.name
       begin(slot)
-      up.set({ slot }, isUp(row) ? 1 : 0)
+      up.set({ slot }, isDispatchable(row) ? 1 : 0)
       for (const word of SLOT_STATES) state.set({ slot, state: word }, row.state === word ? 1 : 0)
       inFlight.set({ slot }, row.in_flight)
       queued.set({ slot }, row.queued)
@@ -137,7 +127,8 @@ export function createMetrics({ rows, loads }: MetricsDeps): Metrics {
     onEvent({ type, data }) {
       if (type !== EVICTED_EVENT) return
       const reason = data['reason']
-      if (typeof reason === 'string' && EVICTION_REASONS.includes(reason)) evictions.inc({ reason })
+      const known = EVICTION_REASONS.find((one) => one === reason)
+      if (known !== undefined) evictions.inc({ reason: known })
     },
     async render() {
       collect()

@@ -1,5 +1,6 @@
-import { lstat, realpath } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { realOrSame } from '../files/real-or-same.ts'
 import { messageOf } from '../kernel/errors.ts'
 import { type ReadFacts, readAllFacts } from './gguf-facts.ts'
 import { type GroupedModel, type GroupFile, groupFiles, type SkippedFile } from './rules/group-files.ts'
@@ -101,7 +102,7 @@ async function readOne(path: string): Promise<Read> {
 
 /** `key`: the same for models made of the same files, whatever they are called. */
 async function withRealFiles(model: GroupedModel) {
-  const real = await Promise.all(model.files.map((file) => realpath(file).catch(() => file)))
+  const real = await Promise.all(model.files.map((file) => realOrSame(file)))
   const isLinked = await lstat(model.path).then(
     (facts) => facts.isSymbolicLink(),
     () => false,

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs'
-import { opendir, realpath, stat } from 'node:fs/promises'
+import { opendir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { realOrSame } from '../files/real-or-same.ts'
 import { errnoOf, Hal0Error, isNotFound, messageOf } from '../kernel/errors.ts'
 import type { SkippedFile } from './rules/group-files.ts'
 
@@ -46,7 +47,7 @@ export async function* walkFolders(root: string, limits: WalkLimits = {}): Async
   const left = { entries: maxEntries, files: maxFiles }
   for (let next = queue.shift(); next !== undefined; next = queue.shift() ?? linked.shift()) {
     const { path, depth } = next
-    const real = await realpath(path).catch(() => path)
+    const real = await realOrSame(path)
     if (visited.has(real)) continue
     visited.add(real)
     const listed = await listFolder(path, left)

@@ -5,6 +5,7 @@ import { createLlamaCppRunner } from './llama-cpp.ts'
 import { LLAMA_SERVER_KEYS, type LlamaServerKey } from './llama-server-keys.ts'
 import { createSglangRunner, createVllmRunner } from './python-engines.ts'
 import type { RunnerRegistry } from './registry.ts'
+import { SERVICE_RUNNERS } from './rules/service-keys.ts'
 import type { Runner } from './runner.ts'
 import { isRunnerKey } from './runner-keys.ts'
 import type { RunnersSettings } from './runner-settings.ts'
@@ -41,7 +42,7 @@ export function createRunnerRegistry(settings: RunnersSettings, signal?: AbortSi
     createVllmRunner({ settings: settings['vllm'] ?? {}, env, reader }),
     createSglangRunner({ settings: settings['sglang'] ?? {}, env, reader }),
     createFlmRunner({ settings: settings['flm'] ?? {}, env, reader }),
-    ...(['kokoro', 'qwen3tts', 'moonshine', 'vibevoice', 'comfyui'] as const).map((key) =>
+    ...SERVICE_RUNNERS.filter((key) => key !== 'flm').map((key) =>
       createServiceRunner(key, { settings: settings[key] ?? {}, env, reader }),
     ),
     ...Object.entries(settings).flatMap(([key, own]) =>

@@ -102,7 +102,7 @@ describe('ten slots on one card', () => {
     expect(fleet.evicted()).toEqual([])
     expect(fleet.row('big')).toMatchObject({ state: 'error', breaker: null })
     // An explicit value wins: nobody is pinned by name alone.
-    await fleet.until(fleet.slots.unload('agent', { drainMs: 0 }))
+    await fleet.until(fleet.slots.unload('agent', { drainMs: 0, force: true }))
     expect((await fleet.until(fleet.ask('big', 10))).how).toBe('served')
     expect(fleet.running()).not.toContain('agent')
   })

@@ -61,6 +61,7 @@ function open() {
       evict: async () => 'refused',
       claim: () => ({ gone: never(), giveUp: () => undefined }),
     },
+    running: () => undefined,
     bound: (name) => {
       const file = { name, device: 'npu', ...(switches === undefined ? {} : { npu: switches }) }
       return rows[name]?.device === 'npu' ? bindingOf(slotFileSchema.parse(file)) : undefined

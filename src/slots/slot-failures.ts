@@ -30,6 +30,14 @@ export function loadFailedError(slot: string, failure: SlotFailure): Hal0Error {
   }
 }
 
+/** A pinned slot is not unloaded by the way. Source: SPEC 4 `?force=true`. */
+export function pinnedError(slot: string): Hal0Error {
+  const remedy = `Unload it all the same with \`hal0 slot unload ${slot} --force\`, or unpin it: \`hal0 slot edit ${slot} --no-pinned\`.`
+  return Hal0Error.of('slot.pinned', `slot ${slot} is pinned: it is there for those who count on it`, {
+    details: { slot, remedy },
+  })
+}
+
 /** What the engine answers makes no sense. Source: SPEC 5 "output-sanity gate". */
 export function insaneError(
   slot: string,
@@ -52,7 +60,7 @@ export function unansweringError(slot: string, reason: string): Hal0Error {
 export function crashLoopingError(
   slot: string,
   { isParked, failures, waitMs }: { readonly isParked: boolean; readonly failures: number; readonly waitMs: number },
-  last: SlotFailure | undefined,
+  last: Pick<SlotFailure, 'message' | 'remedy'> | undefined,
 ): Hal0Error {
   const retryAfterS = retryAfterSeconds(waitMs)
   const how = isParked ? 'is parked' : 'waits'

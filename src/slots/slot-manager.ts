@@ -43,6 +43,8 @@ export interface SlotManager extends Slots {
   swap(name: string, override: Override | undefined, request: StopRequest): Promise<SlotRow>
   /** What the slot's file binds, as last read; undefined = no such slot, or it cannot be read. */
   bound(name: string): SlotBinding | undefined
+  /** What the engine that is up was started with; undefined = none is. */
+  running(name: string): SlotBinding | undefined
   /** What a swap or a request put in the place of the file's model. */
   override(name: string): Override | undefined
   /**
@@ -208,6 +210,7 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     restart: (name, request) => ask(name, (actor, answer) => actor.post({ type: 'restart', ...request, answer })),
     swap: (name, override, request) =>
       ask(name, (actor, answer) => actor.post({ type: 'swap', override, ...request, answer })),
+    running: (name) => open.get(name)?.actor.parts.life.engine?.binding.bound,
     bound: (name) => open.get(name)?.actor.parts.files.bound,
     override: (name) => open.get(name)?.actor.override,
     logPath: (name) => {

@@ -1,6 +1,6 @@
 import { isPinned } from '../config/slots/rules/is-pinned.ts'
 import { isAutoloaded, runnerKeyOf } from '../config/slots/rules/slot-defaults.ts'
-import type { SlotRow } from '../contract/slot-row.ts'
+import { DEFAULT_PRIORITY, type SlotRow } from '../contract/slot-row.ts'
 import { isoTime } from '../kernel/units.ts'
 import type { FilesView } from './actor/files-view.ts'
 import type { SlotParts } from './actor/slot-parts.ts'
@@ -22,7 +22,7 @@ export function buildRow(parts: SlotParts, lastUsedMs: number | undefined): Slot
     profile: bound?.profile ?? null,
     gpu_index: config?.gpu_index ?? null,
     pinned: config === undefined ? false : isPinned(config),
-    priority: config?.priority ?? 50,
+    priority: config?.priority ?? DEFAULT_PRIORITY,
     default: config?.default ?? false,
     restart_needed: [...files.restartNeeded],
     config_drift: [...files.drift],

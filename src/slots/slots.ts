@@ -54,6 +54,11 @@ export interface StopRequest {
   readonly drainMs: number
 }
 
+export interface UnloadRequest extends StopRequest {
+  /** Also a pinned one. Source: SPEC 4 `?force=true`. */
+  readonly force?: boolean
+}
+
 /** The slots of this daemon. Every call is a message to the actor of one slot; nothing here reads state and then acts on it. */
 export interface Slots {
   /** In name order. */
@@ -72,8 +77,8 @@ export interface Slots {
    * else does nothing. A mistake in its files rejects and leaves what runs alone. Resolves with the end state. Errors as `acquire`.
    */
   load(name: string, by?: StartedBy): Promise<SlotRow>
-  /** Resolves when the process is dead and the slot offline (a failed one too). Errors: `slot.not_found`, `slot.terminate_timeout`. */
-  unload(name: string, request: StopRequest): Promise<SlotRow>
+  /** Resolves when the process is dead and the slot offline (a failed one too). Errors: `slot.not_found`, `slot.pinned`, `slot.terminate_timeout`. */
+  unload(name: string, request: UnloadRequest): Promise<SlotRow>
   /** unload + load; also from `error` and `offline`. A mistake in the files rejects before anything is stopped. */
   restart(name: string, request: StopRequest): Promise<SlotRow>
   /** Absolute path of the slot's engine log. Errors: `slot.not_found`. */

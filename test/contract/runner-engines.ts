@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Runner } from '../../src/runners/runner.ts'
+import { freePort } from '../support/free-port.ts'
 
 /** The bundled model: answers are known (models/README.md). */
 export const HELLO = fileURLToPath(new URL('../../models/hello.gguf', import.meta.url))
@@ -20,17 +20,6 @@ export interface TestEngine {
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   /** Ends it for sure; idempotent. */
   stop(): Promise<void>
-}
-
-/** A loopback port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
 
 export interface StartEngineOptions {

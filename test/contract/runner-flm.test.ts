@@ -13,8 +13,9 @@ import { createRunnerRegistry } from '../../src/runners/build-registry.ts'
 import { explainFailure } from '../../src/runners/rules/explain-failure.ts'
 import type { Runner } from '../../src/runners/runner.ts'
 import { createProber } from '../../src/slots/life/probe.ts'
+import { freePort } from '../support/free-port.ts'
 import { launchRequest } from '../support/launch-request.ts'
-import { freePort, until } from './runner-engines.ts'
+import { until } from './runner-engines.ts'
 
 const FAKE_FLM = fileURLToPath(new URL('../fake-flm/fake-flm.mjs', import.meta.url))
 const TAG = 'llama3.2:1b'

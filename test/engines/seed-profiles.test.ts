@@ -14,7 +14,8 @@ import { createEmbeddedRunner } from '../../src/runners/embedded.ts'
 import { createLlamaCppRunner } from '../../src/runners/llama-cpp.ts'
 import { abilitiesOf } from '../../src/runners/rules/engine-facts.ts'
 import type { Runner } from '../../src/runners/runner.ts'
-import { freePort, HELLO, until } from '../contract/runner-engines.ts'
+import { HELLO, until } from '../contract/runner-engines.ts'
+import { freePort } from '../support/free-port.ts'
 import { engineHelp } from '../support/launch-request.ts'
 
 const LLAMA_SERVER = process.env['HAL0_TEST_LLAMA_SERVER']

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { eventually, freePort, startTestDaemon, type TestDaemon } from '../support/daemon-harness.ts'
+import { eventually, startTestDaemon, type TestDaemon } from '../support/daemon-harness.ts'
+import { freePort } from '../support/free-port.ts'
 
 /** Waits for what the slot says of itself; order is checked with the engine's own log. */
 const quiet = (at: TestDaemon) => eventually(() => at.row('a').state === 'ready' && at.row('a').in_flight === 0)

@@ -6,7 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { engineKeyPath, homeAt, launchRecordPath, slotStatePath } from '../../src/files/home.ts'
 import { openHomeId } from '../../src/files/home-id.ts'
 import { COOKIE_ENV, formatCookie } from '../../src/runtimes/process/rules/engine-cookie.ts'
-import { eventually, freePort, type TestHome, type TestSlot } from '../support/daemon-harness.ts'
+import { eventually, type TestHome, type TestSlot } from '../support/daemon-harness.ts'
+import { freePort } from '../support/free-port.ts'
 import { FAKE_ENGINE, startFakeEngine } from '../support/start-fake.ts'
 import { enginesOf, isRunning, isUp, listening, makeOwnHome, type Served, serve } from './adoption-world.ts'
 
@@ -56,6 +57,10 @@ describe('what is written of an engine', () => {
       'is of a future version',
       async (path: string) => writeFile(path, (await readFile(path, 'utf8')).replace('{"version":1,', '{"version":2,')),
     ],
+    [
+      'names a port that there cannot be',
+      async (path: string) => writeFile(path, (await readFile(path, 'utf8')).replace(/"port":\d+/, '"port":99999999')),
+    ],
   ] as const)(
     'launch.json %s: the engine is ended, which is said, and the slot starts afresh',
     async (_what, change) => {
@@ -77,6 +82,7 @@ describe('what is written of an engine', () => {
   it.each([
     ['the key is lost', (at: TestHome) => rm(engineKeyPath(at.home, 'a'))],
     ['another key is there', (at: TestHome) => writeFile(engineKeyPath(at.home, 'a'), 'another')],
+    ['what is there can be no key', (at: TestHome) => writeFile(engineKeyPath(at.home, 'a'), 'no\u0000key')],
   ] as const)('%s: the engine is ended, and nobody is served by it', async (_what, change) => {
     const { at, pid } = await leaveEngine()
     await change(at)

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { slotStatePath } from '../../src/files/home.ts'
-import { eventually, freePort, type TestHome } from '../support/daemon-harness.ts'
+import { eventually, type TestHome } from '../support/daemon-harness.ts'
+import { freePort } from '../support/free-port.ts'
 import {
   comfySpans,
   type GpuClient,

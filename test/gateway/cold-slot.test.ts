@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { eventually, freePort, startTestDaemon } from '../support/daemon-harness.ts'
+import { eventually, startTestDaemon } from '../support/daemon-harness.ts'
+import { freePort } from '../support/free-port.ts'
 import { fakeControl } from '../support/start-fake.ts'
 
 // Slots whose states are compared have a port of their own: one that hal0 chooses may be lost to another test, which costs one more start.

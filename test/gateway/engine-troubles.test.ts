@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { eventually, freePort, startTestDaemon } from '../support/daemon-harness.ts'
+import { eventually, startTestDaemon } from '../support/daemon-harness.ts'
+import { freePort } from '../support/free-port.ts'
 import { fakeControl } from '../support/start-fake.ts'
 
 describe('an engine that', () => {

@@ -37,7 +37,7 @@ describe('the live watch', () => {
     })
     expect(at.row('a')).toMatchObject({
       state: 'error',
-      failure: { message: expect.stringContaining('refuses connections') },
+      failure: { message: 'the engine of slot a refuses connections' },
       breaker: { state: 'backoff', failures: 1 },
     })
     await gone(at, 'a')
@@ -55,7 +55,9 @@ describe('the live watch', () => {
     const text = response.text()
     await engine.waitFor('tokens', 2)
     await engine.setKnobs({ unlisten_ms: -1 })
-    expect(await text).toContain('dispatch.upstream_unavailable')
+    const said = await text
+    expect(said).toContain('dispatch.upstream_unavailable')
+    expect(said).toContain('"message":"the engine of slot a refuses connections"')
     await gone(at, 'a')
     expect(await at.enginePids()).toEqual([])
     expect(at.row('a')).toMatchObject({ state: 'error', breaker: { failures: 1 } })

@@ -177,7 +177,7 @@ describe('memory, through the daemon', () => {
           evicted: [],
           shortfall_bytes: needOf('twenty') - free - needOf('nine'),
           pinned: [{ slot: 'agent', held_bytes: needOf('eight') }],
-          remedy: expect.stringContaining('`hal0 slot unload agent`'),
+          remedy: expect.stringContaining('`hal0 slot unload agent --force`'),
         },
       },
     }

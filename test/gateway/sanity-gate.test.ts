@@ -3,14 +3,8 @@ import { join } from 'node:path'
 import { stringify } from 'smol-toml'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { slotStatePath } from '../../src/files/home.ts'
-import {
-  eventually,
-  freePort,
-  makeHome,
-  startTestDaemon,
-  type TestDaemon,
-  type TestHome,
-} from '../support/daemon-harness.ts'
+import { eventually, makeHome, startTestDaemon, type TestDaemon, type TestHome } from '../support/daemon-harness.ts'
+import { freePort } from '../support/free-port.ts'
 import { type FakeKnobs, fakeControl } from '../support/start-fake.ts'
 import { serve } from './adoption-world.ts'
 

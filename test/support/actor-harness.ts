@@ -8,8 +8,6 @@ import { Hal0Error, toHal0Error } from '../../src/kernel/errors.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import { silentLog } from '../../src/kernel/log.ts'
 import { isoTime } from '../../src/kernel/units.ts'
-import type { AssembledLaunch, ThinkingChoice } from '../../src/launch/rules/launch-request.ts'
-import type { Runner } from '../../src/runners/runner.ts'
 import { SlotActor } from '../../src/slots/actor/actor.ts'
 import { deferred } from '../../src/slots/actor/deferred.ts'
 import type { StartedBy } from '../../src/slots/actor/start-gate.ts'
@@ -23,32 +21,10 @@ import type { ProbeVerdict } from '../../src/slots/life/probe.ts'
 import type { SanityVerdict } from '../../src/slots/life/sanity.ts'
 import type { Look } from '../../src/slots/rules/next-watch.ts'
 import type { Lease } from '../../src/slots/slots.ts'
+import { FAKE_LAUNCH, FAKE_RUNNER, UNDECIDED_THINKING } from './fake-runner.ts'
 import { type FakeEngine, type FakeEngineKnobs, FakeRuntime, spawnFailed } from './fake-runtime.ts'
 import { ManualClock, settle } from './manual-clock.ts'
-
-/** What a slot in memory runs. */
-export const RUNNER: Runner = {
-  key: 'fake',
-  dialect: 'llama-server',
-  isSelfManaged: false,
-  noEffect: new Set(),
-  describe: async () => ({
-    version: undefined,
-    abilities: { jinja: true, mmproj: false, drafter: false, mtp: false, ngram: false },
-    help: undefined,
-  }),
-  title: 'in memory',
-  types: ['llm'],
-  routes: ['/v1/chat/completions'],
-  probe: { healthPath: '/health', modelsPath: '/v1/models', identityPath: '/props' },
-  keyEnv: 'FAKE_KEY',
-  onClientAbort: 'abort',
-  signatures: [],
-  findCommand: async () => ['/fake'],
-}
-
-/** Nobody has said whether the model thinks. */
-export const THINKING: ThinkingChoice = { enabled: undefined, source: 'template', pinnedBy: undefined }
+import { DEFAULT_SLOT_SETTINGS } from './slot-settings.ts'
 
 export interface HarnessOptions {
   readonly knobs?: Partial<FakeEngineKnobs>
@@ -140,15 +116,10 @@ export function openActor(options: HarnessOptions) {
     log,
     bus: { publish },
     settings: {
+      ...DEFAULT_SLOT_SETTINGS,
       queueLimit: options.queueLimit ?? 1_000,
-      stopGraceMs: options.stopGraceMs ?? 20_000,
-      stopWaitMs: 30_000,
-      loadVerdictMs: 180_000,
-      loadLimitMs: 900_000,
-      idleTimeoutMs: 300_000,
+      stopGraceMs: options.stopGraceMs ?? DEFAULT_SLOT_SETTINGS.stopGraceMs,
       unloadAfterMs: options.unloadAfterMs ?? 0,
-      admission: 'enforce',
-      outputSanity: 'strict',
       isSanityOffEverywhere: options.gated !== true,
     },
     effects: {
@@ -173,7 +144,7 @@ export function openActor(options: HarnessOptions) {
           bound: boundTo(override),
           problem,
           fingerprint: problem === undefined ? fingerprintOf(modelId) : undefined,
-          thinking: problem === undefined ? THINKING : undefined,
+          thinking: problem === undefined ? UNDECIDED_THINKING : undefined,
           restartNeeded: running !== undefined && problem === undefined && differs ? ['model'] : [],
           drift: [],
         }
@@ -245,20 +216,13 @@ export function openActor(options: HarnessOptions) {
   function bind(bound: SlotBinding): Binding {
     const plan: LaunchPlan = { slot: 's', command: ['/fake'], flags: [], env: {}, port: 8081, keyEnv: 'FAKE_KEY' }
     modelOfPlan.set(plan, bound.modelId)
-    const launch: AssembledLaunch = {
-      plan,
-      removed: [],
-      ctx: { ctxTokens: 4_096, source: 'native' },
-      speculation: { mode: 'off', detail: '' },
-      thinking: THINKING,
-      notes: [],
-    }
+    const launch = { plan, ...FAKE_LAUNCH }
     opened.ports++
     const releasePort = () => {
       opened.ports--
       portsReleased.push('s')
     }
-    return { bound, runner: RUNNER, launch, plan, fingerprint: fingerprintOf(bound.modelId), releasePort }
+    return { bound, runner: FAKE_RUNNER, launch, plan, fingerprint: fingerprintOf(bound.modelId), releasePort }
   }
   function take(): ProbeVerdict {
     const said = verdict
@@ -386,6 +350,12 @@ export function openActor(options: HarnessOptions) {
       return { gone: answer.promise, giveUp: () => actor.post({ type: 'give_up_claim', ticket }) }
     },
     unload: (drainMs = 30_000) => end('unload', drainMs),
+    /** Also a pinned one. */
+    unloadByForce: (drainMs = 30_000): Promise<SlotRow> => {
+      const answer = deferred<SlotRow>()
+      actor.post({ type: 'unload', drainMs, force: true, answer })
+      return answer.promise
+    },
     restart: (drainMs = 30_000) => end('restart', drainMs),
     close: (how: { drainMs: number; keepEngine: boolean }) => {
       const answer = deferred<void>()

@@ -58,6 +58,8 @@ export class ArbiterWorld {
   #life = { isDead: false }
   readonly #claims = new Map<string, Deferred<'evicted' | 'refused'>[]>()
   readonly #loading = new Map<string, Deferred<SlotRow>>()
+  /** Loads that a stop ended. */
+  readonly #cut = new Set<Deferred<SlotRow>>()
   readonly #order: string[] = []
 
   add(name: string, row: Partial<SlotRow> = {}): this {
@@ -102,6 +104,7 @@ export class ArbiterWorld {
       rows: () => [...this.slots.values()].map((slot) => ({ ...slot })),
       load: (name) => (life.isDead ? never() : this.load(name)),
       claim: (name) => (life.isDead ? { gone: never(), giveUp: () => {} } : this.#claim(name)),
+      stop: (name) => (life.isDead ? never() : this.#stop(name)),
     }
     const comfy: ComfyClient = {
       queue: async () => {
@@ -152,6 +155,7 @@ export class ArbiterWorld {
     this.#set(slot, 'starting')
     if (this.hanging.has(name)) return answer.promise
     this.clock.setTimer(LOAD_MS, () => {
+      if (this.#cut.has(answer)) return
       this.#loading.delete(name)
       if (this.failing.has(name)) {
         this.#set(slot, 'error')
@@ -232,6 +236,24 @@ export class ArbiterWorld {
     if ((this.#claims.get(slot.name)?.length ?? 0) === 0 || slot.in_flight > 0) return
     const isHanging = slot.state === 'starting' && this.hanging.has(slot.name)
     if (!isHanging && slot.state !== 'ready' && slot.state !== 'idle') return
+    this.#end(slot)
+  }
+
+  /** As an unload that drains nothing: it cuts what runs, and a load under way ends. */
+  async #stop(name: string): Promise<void> {
+    const slot = this.slots.get(name)
+    if (slot === undefined || slot.state === 'offline' || slot.state === 'error') return
+    const gone = deferred<'evicted' | 'refused'>()
+    this.#claims.set(name, [...(this.#claims.get(name) ?? []), gone])
+    const load = this.#loading.get(name)
+    if (load !== undefined) this.#cut.add(load)
+    load?.reject(Hal0Error.of('slot.unloading', `${name} is being unloaded`, { retryAfterS: 1 }))
+    this.#loading.delete(name)
+    if (slot.state !== 'unloading') this.#end(slot)
+    await gone.promise
+  }
+
+  #end(slot: Slot): void {
     this.#set(slot, 'unloading')
     this.clock.setTimer(STOP_MS, () => {
       this.#set(slot, 'offline')

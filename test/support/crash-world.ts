@@ -18,9 +18,10 @@ import { createPortPool } from '../../src/slots/port-pool.ts'
 import type { Look } from '../../src/slots/rules/next-watch.ts'
 import { openSlots, type SlotManager } from '../../src/slots/slot-manager.ts'
 import { OPEN_DESK } from './actor-harness.ts'
-import { FAKE_RUNNER, UNDECIDED_THINKING } from './fake-runner.ts'
+import { FAKE_LAUNCH, FAKE_RUNNER, UNDECIDED_THINKING } from './fake-runner.ts'
 import { type FakeEngine, FakeRuntime, spawnFailed } from './fake-runtime.ts'
 import { ManualClock } from './manual-clock.ts'
+import { DEFAULT_SLOT_SETTINGS } from './slot-settings.ts'
 
 /** How every engine of one slot lives. Absent = as a good one does. */
 export interface EngineStory {
@@ -170,7 +171,7 @@ export async function openCrashWorld(
       const { name } = bound.config
       const port = FIRST_PORT + names.indexOf(name)
       const plan: LaunchPlan = { slot: name, command: ['/fake'], flags: [], env: {}, port, keyEnv: 'FAKE_KEY' }
-      const launch = { plan, ...LAUNCH }
+      const launch = { plan, ...FAKE_LAUNCH }
       return { bound, runner: FAKE_RUNNER, launch, plan, fingerprint: 'the same build', releasePort: () => {} }
     },
     drawKey: async () => 'k',
@@ -231,18 +232,7 @@ export async function openCrashWorld(
       startRefusal: () => undefined,
       managedBy: () => null,
       bus: { publish: ({ source }: NewEvent) => count(costs.events, source.replace('slot:', '')) },
-      settings: {
-        queueLimit: 1_000,
-        stopGraceMs: 20_000,
-        stopWaitMs: 30_000,
-        loadVerdictMs: 180_000,
-        loadLimitMs: 900_000,
-        idleTimeoutMs,
-        unloadAfterMs: 0,
-        admission: 'enforce',
-        outputSanity: 'strict',
-        isSanityOffEverywhere: false,
-      },
+      settings: { ...DEFAULT_SLOT_SETTINGS, idleTimeoutMs },
     })
   }
 
@@ -314,14 +304,6 @@ export async function openCrashWorld(
     },
   }
 }
-
-const LAUNCH = {
-  removed: [],
-  ctx: { ctxTokens: 4_096, source: 'native' },
-  speculation: { mode: 'off', detail: '' },
-  thinking: UNDECIDED_THINKING,
-  notes: [],
-} as const
 
 function boundOf(slot: string) {
   return bindingOf(slotFileSchema.parse({ name: slot, model: { default: 'm' } }))

@@ -1,4 +1,4 @@
-import type { ThinkingChoice } from '../../src/launch/rules/launch-request.ts'
+import type { AssembledLaunch, ThinkingChoice } from '../../src/launch/rules/launch-request.ts'
 import type { Runner } from '../../src/runners/runner.ts'
 
 /** A runner of engines that exist only in memory. */
@@ -27,4 +27,13 @@ export const UNDECIDED_THINKING: ThinkingChoice = {
   enabled: undefined,
   source: 'template',
   pinnedBy: undefined,
+}
+
+/** A launch of such an engine, but for its plan: nothing was left out, nothing is worth a note. */
+export const FAKE_LAUNCH: Omit<AssembledLaunch, 'plan'> = {
+  removed: [],
+  ctx: { ctxTokens: 4_096, source: 'native' },
+  speculation: { mode: 'off', detail: '' },
+  thinking: UNDECIDED_THINKING,
+  notes: [],
 }

@@ -14,18 +14,18 @@ import { homeAt } from '../../src/files/home.ts'
 import { Hal0Error, toHal0Error } from '../../src/kernel/errors.ts'
 import { type Log, silentLog } from '../../src/kernel/log.ts'
 import { GIB, isoTime } from '../../src/kernel/units.ts'
-import type { AssembledLaunch } from '../../src/launch/rules/launch-request.ts'
 import type { MemoryNeed } from '../../src/launch/rules/memory-need.ts'
 import type { Runtime } from '../../src/runtimes/runtime.ts'
 import type { MemoryPool } from '../../src/slots/admission/admission.ts'
-import type { DeskSettings, OpenMemoryDesk } from '../../src/slots/admission/desk-ports.ts'
+import type { OpenMemoryDesk } from '../../src/slots/admission/desk-ports.ts'
+import type { DeskSettings } from '../../src/slots/admission/desk-settings.ts'
 import { createMemoryDesk } from '../../src/slots/admission/memory-desk.ts'
 import { watchPressure } from '../../src/slots/admission/watch-pressure.ts'
 import type { SlotEffects } from '../../src/slots/effects.ts'
 import { bindingOf, type Override } from '../../src/slots/launch/read-binding.ts'
 import { slotSettingsOf } from '../../src/slots/settings.ts'
 import { openSlots } from '../../src/slots/slot-manager.ts'
-import { FAKE_RUNNER, UNDECIDED_THINKING } from './fake-runner.ts'
+import { FAKE_LAUNCH, FAKE_RUNNER, UNDECIDED_THINKING } from './fake-runner.ts'
 import { FakeRuntime } from './fake-runtime.ts'
 import { FleetMachine } from './fleet-machine.ts'
 import { ManualClock, settle } from './manual-clock.ts'
@@ -138,14 +138,7 @@ export async function openFleetHarness(options: FleetOptions) {
       const plan: LaunchPlan = { slot: name, command: ['/fake'], flags: [], env: {}, port }
       const need = needsOf(name)[bound.modelId] ?? { kind: 'unknown', reason: `no model ${bound.modelId}` }
       machine.prepare(plan, need)
-      const launch: AssembledLaunch = {
-        plan,
-        removed: [],
-        ctx: { ctxTokens: 4_096, source: 'native' },
-        speculation: { mode: 'off', detail: '' },
-        thinking: UNDECIDED_THINKING,
-        notes: [],
-      }
+      const launch = { plan, ...FAKE_LAUNCH }
       return { bound, runner: FAKE_RUNNER, launch, plan, fingerprint: bound.modelId, releasePort: () => {} }
     },
     drawKey: async () => 'k',

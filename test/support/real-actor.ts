@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import { slotFileSchema } from '../../src/config/slots/rules/slot-schema.ts'
 import type { NewEvent } from '../../src/contract/events.ts'
 import type { LaunchPlan } from '../../src/contract/launch-plan.ts'
@@ -13,8 +12,10 @@ import { askSanity } from '../../src/slots/life/ask-sanity.ts'
 import { explainExit } from '../../src/slots/life/explain-exit.ts'
 import { createLiveLook } from '../../src/slots/life/look-alive.ts'
 import { createProber } from '../../src/slots/life/probe.ts'
-import { RUNNER, THINKING } from './actor-harness.ts'
 import { HeldDesk } from './actor-world.ts'
+import { FAKE_LAUNCH, FAKE_RUNNER, UNDECIDED_THINKING } from './fake-runner.ts'
+import { freePort } from './free-port.ts'
+import { DEFAULT_SLOT_SETTINGS } from './slot-settings.ts'
 import { FAKE_ENGINE } from './start-fake.ts'
 
 /** Each model is an engine with its own manners; those of `useless` never serve anybody. */
@@ -90,25 +91,14 @@ export function openRealActor({ runtime, logPath, onStart, onStop }: RealActorOp
       },
     },
     bus,
-    settings: {
-      queueLimit: 20,
-      stopGraceMs: 250,
-      stopWaitMs: 30_000,
-      loadVerdictMs: 180_000,
-      loadLimitMs: 900_000,
-      idleTimeoutMs: 300_000,
-      unloadAfterMs: 0,
-      admission: 'enforce',
-      outputSanity: 'strict',
-      isSanityOffEverywhere: false,
-    },
+    settings: { ...DEFAULT_SLOT_SETTINGS, queueLimit: 20, stopGraceMs: 250 },
     effects: {
       readBinding: async (_slot, override) => boundTo(override),
       examine: async (_slot, override, running) => ({
         bound: boundTo(override),
         problem: undefined,
         fingerprint: `${boundTo(override).modelId}, build ${build}`,
-        thinking: THINKING,
+        thinking: UNDECIDED_THINKING,
         restartNeeded:
           running !== undefined && running.binding.bound.modelId !== boundTo(override).modelId ? ['model'] : [],
         drift: [],
@@ -118,17 +108,10 @@ export function openRealActor({ runtime, logPath, onStart, onStop }: RealActorOp
         const plan = planOf(bound.modelId, port)
         modelOfPlan.set(plan, bound.modelId)
         opened.ports++
-        const launch = {
-          plan,
-          removed: [],
-          ctx: { ctxTokens: 4_096, source: 'native' },
-          speculation: { mode: 'off', detail: '' },
-          thinking: THINKING,
-          notes: [],
-        } as const
+        const launch = { plan, ...FAKE_LAUNCH }
         return {
           bound,
-          runner: { ...RUNNER, keyEnv: 'LLAMA_API_KEY', routes: ['/v1/chat/completions', '/v1/completions'] },
+          runner: { ...FAKE_RUNNER, keyEnv: 'LLAMA_API_KEY', routes: ['/v1/chat/completions', '/v1/completions'] },
           launch,
           plan,
           fingerprint: `${bound.modelId}, build ${build}`,
@@ -183,17 +166,4 @@ function planOf(modelId: string, port: number): LaunchPlan {
     port,
     keyEnv: 'LLAMA_API_KEY',
   }
-}
-
-/** A loopback port that was free a moment ago. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address !== null ? address.port : 0
-      server.close(() => resolve(port))
-    })
-  })
 }

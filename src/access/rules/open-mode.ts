@@ -1,6 +1,10 @@
+import { shortText } from '../../kernel/short-text.ts'
 import { type Authority, isAllowedHost, isLoopbackAddress, isLoopbackHost, parseAuthority } from './authority.ts'
 import { isForwardedHeader } from './forwarded-headers.ts'
 import { routeClassOf } from './route-class.ts'
+
+/** Enough to see what was sent. */
+const MAX_QUOTED_CHARS = 100
 
 export interface OpenAccessInput {
   /** The request target as it stood in the request line. */
@@ -121,5 +125,5 @@ function refuse(header: string | undefined, reason: string): OpenAccessDecision 
 function quote(text: string): string {
   if (text.includes('@')) return 'one with user info (not repeated here)'
   const [plain = ''] = text.split(/[?#;]/, 1)
-  return JSON.stringify(plain.length > 100 ? `${plain.slice(0, 100)}…` : plain)
+  return JSON.stringify(shortText(plain, MAX_QUOTED_CHARS))
 }

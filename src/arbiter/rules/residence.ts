@@ -1,4 +1,4 @@
-import type { SlotRow } from '../../contract/slot-row.ts'
+import { isDispatchable, type SlotRow } from '../../contract/slot-row.ts'
 
 /** What of a row says whether the slot has memory. */
 export type ResidenceRow = Pick<SlotRow, 'state' | 'idle_reason'>
@@ -6,11 +6,6 @@ export type ResidenceRow = Pick<SlotRow, 'state' | 'idle_reason'>
 /** May something of it be in memory, now or in a moment? */
 export function isResident({ state }: ResidenceRow): boolean {
   return state !== 'offline' && state !== 'error' && state !== 'pulling'
-}
-
-/** Can it serve? Source: SPEC 4. */
-export function isDispatchable({ state, idle_reason }: ResidenceRow): boolean {
-  return state === 'ready' || state === 'serving' || (state === 'idle' && idle_reason !== 'no_model')
 }
 
 /** Somebody wants it to serve: it can, or it is about to. Such a slot is loaded again after images. */

@@ -19,9 +19,15 @@ export async function slotLoad(name: string, options: ActOptions): Promise<void>
   await act(name, options, (client, stop) => client.slots.load(name, stop), wasReady)
 }
 
+export interface UnloadOptions extends ActOptions {
+  /** Also a pinned one. */
+  readonly force?: boolean
+}
+
 /** `hal0 slot unload NAME`. JSON as `slotLoad`. */
-export async function slotUnload(name: string, options: ActOptions): Promise<void> {
-  await act(name, options, (client, stop) => client.slots.unload(name, stop))
+export async function slotUnload(name: string, options: UnloadOptions): Promise<void> {
+  const { force = false } = options
+  await act(name, options, (client, stop) => client.slots.unload(name, { ...stop, force }))
 }
 
 /** `hal0 slot restart NAME`. JSON as `slotLoad`. */

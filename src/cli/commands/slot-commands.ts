@@ -122,8 +122,9 @@ function addRuns(slot: Command): void {
     .description('let requests end, then stop the engine')
     .addOption(wait())
     .addOption(drain())
+    .option('--force', 'also one that is pinned')
     .action((name: string, _options, command: Command) => slotUnload(name, command.optsWithGlobals()))
-  showExamples(unload, ['hal0 slot unload mine --drain 5'])
+  showExamples(unload, ['hal0 slot unload mine --drain 5', 'hal0 slot unload agent --force'])
   const restart = slot
     .command('restart <name>')
     .description('unload and load again; what was changed takes effect')

@@ -1,5 +1,6 @@
 import { realpath, rmdir, stat, unlink } from 'node:fs/promises'
 import { dirname, sep } from 'node:path'
+import { realOrSame } from '../../files/real-or-same.ts'
 
 /** What was deleted, by the names that the row has. */
 export interface DeletedFiles {
@@ -45,8 +46,4 @@ async function removeEmptyFolders(from: string, root: string): Promise<void> {
     )
     if (!isRemoved) return
   }
-}
-
-async function realOrSame(path: string): Promise<string> {
-  return realpath(path).catch(() => path)
 }

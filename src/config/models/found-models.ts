@@ -1,6 +1,6 @@
-import { realpath } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { FoundModel, ModelFacts } from '../../contract/model.ts'
+import { realOrSame } from '../../files/real-or-same.ts'
 import { modelFilesOf } from './models-file.ts'
 import type { ModelOnDisk } from './rules/model-facts.ts'
 import { chooseModelId } from './taken-names.ts'
@@ -30,8 +30,4 @@ export async function describeFound(
     suggested_id: chooseModelId(basename(found.path), taken),
     registered_as: (await registered(found.path)) ?? null,
   }
-}
-
-function realOrSame(path: string): Promise<string> {
-  return realpath(path).catch(() => path)
 }

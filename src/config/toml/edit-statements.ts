@@ -1,5 +1,6 @@
 import { patch } from '@decimalturn/toml-patch'
 import { parse, stringify } from 'smol-toml'
+import { valueAt } from './rules/merge-patch.ts'
 import { type DataChange, isSameData, planChanges } from './rules/same-data.ts'
 import { isTable } from './rules/table.ts'
 import { splitStatements, type TomlStatement } from './toml-statements.ts'
@@ -160,10 +161,6 @@ function indentOf(pair: Pair): string {
 
 function pathOf(statement: TomlStatement | undefined): readonly string[] {
   return statement === undefined || statement.kind === 'gap' ? [] : statement.path
-}
-
-function valueAt(data: Data, path: readonly string[]): unknown {
-  return path.reduce<unknown>((node, key) => (isTable(node) ? node[key] : undefined), data)
 }
 
 function startsWith(path: readonly string[], start: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-import type { SlotRow } from '../../contract/slot-row.ts'
+import { isDispatchable, type SlotRow } from '../../contract/slot-row.ts'
 
 /** What ranking looks at of a slot. */
 export type RankedSlot = Pick<SlotRow, 'name' | 'state' | 'idle_reason' | 'in_flight' | 'last_used_at'>
@@ -8,8 +8,7 @@ export type RankedSlot = Pick<SlotRow, 'name' | 'state' | 'idle_reason' | 'in_fl
  * without a model ranks as error. Source: SPEC 4 "Selection".
  */
 export function rankOf({ state, idle_reason }: Pick<RankedSlot, 'state' | 'idle_reason'>): 0 | 1 | 2 | 3 {
-  if (state === 'idle' && idle_reason === 'no_model') return 3
-  if (state === 'ready' || state === 'serving' || state === 'idle') return 0
+  if (isDispatchable({ state, idle_reason })) return 0
   if (state === 'warming' || state === 'starting' || state === 'pulling') return 1
   if (state === 'offline' || state === 'unloading') return 2
   return 3

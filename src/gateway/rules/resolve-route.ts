@@ -1,5 +1,6 @@
 import { BUILT_IN_ALIASES } from '../../config/rules/names.ts'
 import { DEFAULT_SLOT, type SlotRow, type SlotType } from '../../contract/slot-row.ts'
+import { shortText } from '../../kernel/short-text.ts'
 import { isSelfManagedRunner } from '../../runners/rules/service-keys.ts'
 import { compareCandidates, rankOf } from './rank-slots.ts'
 
@@ -191,7 +192,10 @@ function chooseFromChain(name: string, rows: readonly RouteCandidate[]): RouteCa
   return active.find((row) => row !== undefined && rankOf(row) === 0) ?? active[0]
 }
 
+/** Longer names help nobody in a message. */
+const MAX_SHOWN_CHARS = 120
+
 /** A client's text, fit to stand in a message. */
 export function shortened(text: string): string {
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+  return shortText(text, MAX_SHOWN_CHARS)
 }

@@ -1,4 +1,6 @@
 import { Hal0Error } from '../../kernel/errors.ts'
+import { parseJson } from '../../kernel/read-json.ts'
+import { shortText } from '../../kernel/short-text.ts'
 
 /** An answer of an engine that is no success, read as far as it goes. */
 export interface EngineErrorAnswer {
@@ -72,9 +74,9 @@ interface Said {
 
 /** OpenAI's shape, FastAPI's `detail`, a bare `message`, or a text. */
 function understand(body: string): Said {
-  const parsed = parse(body)
+  const parsed = parseJson(body)
   if (!isRecord(parsed)) {
-    const text = shortened(body.trim(), MAX_TEXT_CHARS)
+    const text = shortText(body.trim(), MAX_TEXT_CHARS)
     return { original: text, ...(text === '' ? {} : { message: text }) }
   }
   const inner = parsed['error']
@@ -83,17 +85,9 @@ function understand(body: string): Said {
   const { type, param } = source
   return {
     original: source,
-    ...(message === undefined ? {} : { message: shortened(message, MAX_MESSAGE_CHARS) }),
-    ...(isText(type) ? { type: shortened(type, MAX_TYPE_CHARS) } : {}),
-    ...(isText(param) ? { param: shortened(param, MAX_TYPE_CHARS) } : {}),
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+    ...(message === undefined ? {} : { message: shortText(message, MAX_MESSAGE_CHARS) }),
+    ...(isText(type) ? { type: shortText(type, MAX_TYPE_CHARS) } : {}),
+    ...(isText(param) ? { param: shortText(param, MAX_TYPE_CHARS) } : {}),
   }
 }
 
@@ -103,10 +97,6 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-function shortened(text: string, limit: number): string {
-  return text.length > limit ? `${text.slice(0, limit)}…` : text
 }
 
 /** Whole seconds ≥ 1; a date, or nothing that can be read, is 1. */

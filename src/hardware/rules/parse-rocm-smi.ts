@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '../../kernel/read-json.ts'
 import { parseCount } from './parse-count.ts'
 import { normalizePciAddress } from './pci-address.ts'
 
@@ -38,12 +39,4 @@ export function parseRocmMemory(stdout: string): readonly RocmCard[] | undefined
       },
     ]
   })
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

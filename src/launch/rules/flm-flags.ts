@@ -1,6 +1,5 @@
 import { buildFlagTable, readFlagRows } from './flag-facts.ts'
-
-const SERVES = 'the engine would not serve as a slot'
+import { INSTEAD } from './flag-owners.ts'
 
 /**
  * FastFlowLM's `flm serve`. The tag is its positional argument; long names may be shortened, and a short one may have its value glued to
@@ -8,16 +7,12 @@ const SERVES = 'the engine would not serve as a slot'
  */
 export const FLM_FLAGS = buildFlagTable(
   [
-    ...readFlagRows('hal0', 'hal0 sets it from the model that the slot names ([model] default)', '1 --model-tag'),
-    ...readFlagRows(
-      'hal0',
-      'hal0 chooses the address; only the port can be set, as port in the slot file',
-      '1 --host\n1 --port -p',
-    ),
+    ...readFlagRows('hal0', INSTEAD.model, '1 --model-tag'),
+    ...readFlagRows('hal0', INSTEAD.address, '1 --host\n1 --port -p'),
     ...readFlagRows('hal0', 'hal0 sets it: ctx_size of the profile', '1 --ctx-len -c'),
     ...readFlagRows(
       'hal0',
-      SERVES,
+      INSTEAD.serves,
       `1 --command
        0 --help -h
        0 --version -v

@@ -1,26 +1,22 @@
 import { type DeniedPattern, type FlagFacts, readFlagRows } from './flag-facts.ts'
+import { INSTEAD } from './flag-owners.ts'
 
-const HAL0_MODEL = 'hal0 sets it from the model that the slot names ([model] default)'
 const HAL0_DOWNLOADS = 'hal0 fetches models: `hal0 model pull`, then [model] default of the slot'
-const HAL0_ADDRESS = 'hal0 chooses the address; only the port can be set, as port in the slot file'
-const HAL0_KEY = 'hal0 makes a key for each engine; keys of people live in the gateway'
-const HAL0_GATEWAY = 'the gateway answers to the outside, not the engine'
 const HAL0_SERVES = 'the engine would print something and not serve'
 const HAL0_ROUTER = 'hal0 decides which models run; each has a slot of its own'
 const HAL0_TOOLS = 'hal0 runs engines that only answer; tools and agents belong to the client'
 const MODEL_PROJECTOR = 'the model owns it: mmproj of its row; vision of the profile or [tune] switches it'
 const MODEL_TEMPLATE = 'the model owns it: chat_template and jinja of its row'
 const MODEL_DRAFTER = 'the model owns it: drafter of its row; speculation of the profile or [tune] switches it'
-const FILES = 'a profile opens no files, sockets or programs'
-const FILES_GRAMMAR = `${FILES}: --grammar takes the text itself`
-const FILES_SCHEMA = `${FILES}: --json-schema takes the text itself`
+const FILES_GRAMMAR = `${INSTEAD.files}: --grammar takes the text itself`
+const FILES_SCHEMA = `${INSTEAD.files}: --json-schema takes the text itself`
 
 /** llama-server's flags that no profile may set. Source: SPEC 3; names: its own --help. */
 export const LLAMA_SERVER_OWNED: readonly FlagFacts[] = [
   ...readFlagRows('slot', 'the slot owns it: n_gpu_layers of its file', '1 --n-gpu-layers --gpu-layers -ngl'),
   ...readFlagRows('slot', 'the slot owns it: threads of its file', '1 --threads -t'),
-  ...readFlagRows('slot', 'the slot owns it: device and gpu_index of its file', '1 --device -dev'),
-  ...readFlagRows('hal0', HAL0_MODEL, '1 --model -m'),
+  ...readFlagRows('slot', INSTEAD.device, '1 --device -dev'),
+  ...readFlagRows('hal0', INSTEAD.model, '1 --model -m'),
   ...readFlagRows(
     'hal0',
     HAL0_DOWNLOADS,
@@ -34,13 +30,13 @@ export const LLAMA_SERVER_OWNED: readonly FlagFacts[] = [
      1 --spec-draft-hf -hfd -hfrd --hf-repo-draft
      1 --mmproj-url -mmu`,
   ),
-  ...readFlagRows('hal0', HAL0_ADDRESS, '1 --host\n1 --port\n0 --reuse-port'),
+  ...readFlagRows('hal0', INSTEAD.address, '1 --host\n1 --port\n0 --reuse-port'),
   ...readFlagRows('hal0', 'hal0 sets it to the name of the slot', '1 --alias -a'),
   ...readFlagRows('hal0', 'hal0 sets it: ctx_size of the profile or [tune]', '1 --ctx-size -c'),
-  ...readFlagRows('hal0', HAL0_KEY, '1 --api-key\n1 --api-key-file'),
+  ...readFlagRows('hal0', INSTEAD.key, '1 --api-key\n1 --api-key-file'),
   ...readFlagRows(
     'hal0',
-    HAL0_GATEWAY,
+    INSTEAD.gateway,
     `1 --ssl-key-file
      1 --ssl-cert-file
      1 --cors-origins
@@ -95,7 +91,7 @@ export const LLAMA_SERVER_OWNED: readonly FlagFacts[] = [
   ...readFlagRows('model', MODEL_DRAFTER, '1 --spec-draft-model -md --model-draft'),
   ...readFlagRows(
     'files',
-    FILES,
+    INSTEAD.files,
     `1 --path
      1 --log-file
      1 --log-prompts-dir
@@ -118,10 +114,10 @@ export const LLAMA_SERVER_OWNED: readonly FlagFacts[] = [
 export const LLAMA_SERVER_DENIED: readonly DeniedPattern[] = [
   { pattern: /^--(embd|fim|vision|gpt-oss|tts)-.*-?(default|spec)$/, owner: 'hal0', instead: HAL0_DOWNLOADS },
   { pattern: /^(-hf|--hf-|--docker-)/, owner: 'hal0', instead: HAL0_DOWNLOADS },
-  { pattern: /^--(no-)?(ssl|cors|api-prefix|api-key)(-|$)/, owner: 'hal0', instead: HAL0_GATEWAY },
+  { pattern: /^--(no-)?(ssl|cors|api-prefix|api-key)(-|$)/, owner: 'hal0', instead: INSTEAD.gateway },
   { pattern: /^--(no-)?models-/, owner: 'hal0', instead: HAL0_ROUTER },
   { pattern: /^--(no-)?(tools|mcp|agent)(-|$)/, owner: 'hal0', instead: HAL0_TOOLS },
   { pattern: /^--(no-)?mmproj(-|$)/, owner: 'model', instead: MODEL_PROJECTOR },
   { pattern: /^--chat-template(-|$)/, owner: 'model', instead: MODEL_TEMPLATE },
-  { pattern: /^--lookup-cache-|^--rpc-/, owner: 'files', instead: FILES },
+  { pattern: /^--lookup-cache-|^--rpc-/, owner: 'files', instead: INSTEAD.files },
 ]

@@ -1,22 +1,20 @@
 import { buildFlagTable, type DeniedPattern, readFlagRows } from './flag-facts.ts'
+import { INSTEAD } from './flag-owners.ts'
 
-const MODEL = 'hal0 sets it from the model that the slot names ([model] default)'
-const ADDRESS = 'hal0 chooses the address; only the port can be set, as port in the slot file'
 const NAME = 'hal0 sets it to the name of the slot'
 const WINDOW = 'hal0 sets it: ctx_size of the profile or [tune]'
-const KEY = 'hal0 makes a key for each engine; keys of people live in the gateway'
-const GATEWAY = 'the gateway answers to the outside, not the engine'
-const SERVES = 'the engine would not serve as a slot'
 const TEMPLATE = 'the model owns it: chat_template of its row'
-const FILES = 'a profile opens no files, sockets or programs'
-const DEVICE = 'the slot owns it: device and gpu_index of its file'
 
 /** What newer versions may add to what hal0 manages, by the form of the name. */
 const DENIED: readonly DeniedPattern[] = [
-  { pattern: /^--(no-)?(enable-)?ssl(-|$)/, owner: 'hal0', instead: GATEWAY },
-  { pattern: /^--(no-)?(admin-)?api-key/, owner: 'hal0', instead: KEY },
-  { pattern: /^-h/, owner: 'hal0', instead: SERVES },
-  { pattern: /^--(config|api-key|served-model-name|model|model-path|host|port)\./, owner: 'hal0', instead: SERVES },
+  { pattern: /^--(no-)?(enable-)?ssl(-|$)/, owner: 'hal0', instead: INSTEAD.gateway },
+  { pattern: /^--(no-)?(admin-)?api-key/, owner: 'hal0', instead: INSTEAD.key },
+  { pattern: /^-h/, owner: 'hal0', instead: INSTEAD.serves },
+  {
+    pattern: /^--(config|api-key|served-model-name|model|model-path|host|port)\./,
+    owner: 'hal0',
+    instead: INSTEAD.serves,
+  },
 ]
 
 /**
@@ -25,14 +23,14 @@ const DENIED: readonly DeniedPattern[] = [
  */
 export const VLLM_FLAGS = buildFlagTable(
   [
-    ...readFlagRows('hal0', MODEL, '1 --model'),
-    ...readFlagRows('hal0', ADDRESS, '1 --host\n1 --port\n1 --uds'),
+    ...readFlagRows('hal0', INSTEAD.model, '1 --model'),
+    ...readFlagRows('hal0', INSTEAD.address, '1 --host\n1 --port\n1 --uds'),
     ...readFlagRows('hal0', NAME, '* --served-model-name'),
     ...readFlagRows('hal0', WINDOW, '1 --max-model-len'),
-    ...readFlagRows('hal0', KEY, '* --api-key'),
+    ...readFlagRows('hal0', INSTEAD.key, '* --api-key'),
     ...readFlagRows(
       'hal0',
-      GATEWAY,
+      INSTEAD.gateway,
       `1 --ssl-keyfile
        1 --ssl-certfile
        1 --ssl-ca-certs
@@ -45,12 +43,16 @@ export const VLLM_FLAGS = buildFlagTable(
        1 --allowed-headers
        0 --allow-credentials --no-allow-credentials`,
     ),
-    ...readFlagRows('hal0', SERVES, '? --help -h\n0 --version -v\n0 --headless --no-headless\n0 --grpc --no-grpc'),
-    ...readFlagRows('slot', DEVICE, '1 --device'),
+    ...readFlagRows(
+      'hal0',
+      INSTEAD.serves,
+      '? --help -h\n0 --version -v\n0 --headless --no-headless\n0 --grpc --no-grpc',
+    ),
+    ...readFlagRows('slot', INSTEAD.device, '1 --device'),
     ...readFlagRows('model', TEMPLATE, '1 --chat-template'),
     ...readFlagRows(
       'files',
-      FILES,
+      INSTEAD.files,
       `1 --config
        1 --middleware
        1 --tool-parser-plugin
@@ -104,14 +106,18 @@ export const VLLM_FLAGS = buildFlagTable(
 /** SGLang's server. Names: its documentation, "Server Arguments". */
 export const SGLANG_FLAGS = buildFlagTable(
   [
-    ...readFlagRows('hal0', MODEL, '1 --model-path --model'),
-    ...readFlagRows('hal0', ADDRESS, '1 --host\n1 --port'),
+    ...readFlagRows('hal0', INSTEAD.model, '1 --model-path --model'),
+    ...readFlagRows('hal0', INSTEAD.address, '1 --host\n1 --port'),
     ...readFlagRows('hal0', NAME, '1 --served-model-name'),
     ...readFlagRows('hal0', WINDOW, '1 --context-length'),
-    ...readFlagRows('hal0', KEY, '1 --api-key\n1 --admin-api-key'),
-    ...readFlagRows('hal0', GATEWAY, '1 --fastapi-root-path\n1 --ssl-keyfile\n1 --ssl-certfile\n1 --ssl-ca-certs'),
-    ...readFlagRows('hal0', SERVES, '0 --help -h\n0 --version\n0 --grpc-mode\n1 --model-type'),
-    ...readFlagRows('slot', DEVICE, '1 --device\n1 --base-gpu-id\n1 --gpu-id-step'),
+    ...readFlagRows('hal0', INSTEAD.key, '1 --api-key\n1 --admin-api-key'),
+    ...readFlagRows(
+      'hal0',
+      INSTEAD.gateway,
+      '1 --fastapi-root-path\n1 --ssl-keyfile\n1 --ssl-certfile\n1 --ssl-ca-certs',
+    ),
+    ...readFlagRows('hal0', INSTEAD.serves, '0 --help -h\n0 --version\n0 --grpc-mode\n1 --model-type'),
+    ...readFlagRows('slot', INSTEAD.device, '1 --device\n1 --base-gpu-id\n1 --gpu-id-step'),
     ...readFlagRows('model', TEMPLATE, '1 --chat-template\n1 --hf-chat-template-name\n1 --completion-template'),
     ...readFlagRows(
       'model',
@@ -120,7 +126,7 @@ export const SGLANG_FLAGS = buildFlagTable(
     ),
     ...readFlagRows(
       'files',
-      FILES,
+      INSTEAD.files,
       `1 --config
        1 --tool-server
        1 --custom-weight-loader
@@ -164,10 +170,10 @@ export const SGLANG_FLAGS = buildFlagTable(
 /** What no engine of a template may be told by a profile, whatever else its template sets. */
 export const TEMPLATE_FLAGS = buildFlagTable(
   [
-    ...readFlagRows('hal0', MODEL, '1 --model -m\n1 --model-path'),
-    ...readFlagRows('hal0', ADDRESS, '1 --host\n1 --port\n1 --listen\n1 --uds'),
+    ...readFlagRows('hal0', INSTEAD.model, '1 --model -m\n1 --model-path'),
+    ...readFlagRows('hal0', INSTEAD.address, '1 --host\n1 --port\n1 --listen\n1 --uds'),
     ...readFlagRows('hal0', NAME, '1 --alias -a\n1 --served-model-name'),
-    ...readFlagRows('hal0', KEY, '1 --api-key\n1 --api-key-file'),
+    ...readFlagRows('hal0', INSTEAD.key, '1 --api-key\n1 --api-key-file'),
   ],
   { denied: [], isArgparse: false },
 )

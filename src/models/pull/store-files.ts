@@ -2,7 +2,7 @@ import { lstat, mkdir, open, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../files/make-folder.ts'
 import { errnoOf, Hal0Error, messageOf } from '../../kernel/errors.ts'
-import { GIB } from '../../kernel/units.ts'
+import { GIB, gibText } from '../../kernel/units.ts'
 
 /** Left free on the disk of the store: a full disk harms everything else on the machine. */
 const RESERVE_BYTES = GIB
@@ -24,7 +24,7 @@ export async function requireSpace(
   if (restBytes === 0 || free >= need) return
   throw Hal0Error.of(
     'model.insufficient_disk',
-    `${store} has ${inGib(free)} free, and ${inGib(need)} are needed: ${inGib(restBytes)} to fetch and ${inGib(RESERVE_BYTES)} in reserve`,
+    `${store} has ${gibText(free)} free, and ${gibText(need)} are needed: ${gibText(restBytes)} to fetch and ${gibText(RESERVE_BYTES)} in reserve`,
     { details: { folder: store, need_bytes: need, free_bytes: free, reserve_bytes: RESERVE_BYTES } },
   )
 }
@@ -87,8 +87,4 @@ export function storeError(path: string, cause: unknown): Hal0Error {
     },
     cause,
   })
-}
-
-function inGib(bytes: number): string {
-  return `${(bytes / GIB).toFixed(1)} GiB`
 }

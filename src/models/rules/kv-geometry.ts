@@ -1,10 +1,8 @@
 import type { KvGeometry } from '../../contract/model.ts'
 import { withoutUndefined } from '../../kernel/without-undefined.ts'
 import type { ArchitectureKey } from './header-values.ts'
+import { MAX_LAYERS } from './kv-layers.ts'
 import type { HeaderReader } from './resolve-facts.ts'
-
-/** More layers than any model has. */
-const MAX_LAYERS = 1_024
 
 /**
  * The numbers from which the size of the attention cache follows. `own` puts the architecture in front of a key. Layers that the file says

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../kernel/result.ts'
 import { fullIntervalOf, type SlidingLayers } from './kv-patterns.ts'
 
 /** More layers than any model has: a header that says more is not believed. */
-const MAX_LAYERS = 1_024
+export const MAX_LAYERS = 1_024
 /** RWKV shifts two embeddings unless the file says otherwise. */
 const TOKEN_SHIFTS = 2
 

@@ -3,7 +3,7 @@ import { type FileHandle, open, rename, rm, stat, truncate } from 'node:fs/promi
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { makeFolder } from '../../files/make-folder.ts'
-import { errnoOf } from '../../kernel/errors.ts'
+import { undefinedIfMissing } from '../../kernel/errors.ts'
 import { KIB, MIB } from '../../kernel/units.ts'
 import { linesOfAttempt } from './rules/log-marker.ts'
 
@@ -36,7 +36,7 @@ export async function openLog(path: string): Promise<FileHandle> {
  * log is fine. If the copy fails (disk full) the log is cut all the same, then the copy's error is thrown. Source: SPEC 2.
  */
 export async function rotateLog(path: string, limits: LogLimits): Promise<boolean> {
-  const facts = await stat(path).catch(ignoreMissing)
+  const facts = await stat(path).catch(undefinedIfMissing)
   if (facts === undefined || !facts.isFile() || facts.size <= limits.maxBytes) return false
   const copy = `${path}.1.new`
   try {
@@ -97,7 +97,7 @@ function afterCut(bytes: Buffer): number {
 }
 
 async function readTail(path: string, maxBytes: number): Promise<{ readonly bytes: Buffer; readonly isCut: boolean }> {
-  const handle = await open(path, 'r').catch(ignoreMissing)
+  const handle = await open(path, 'r').catch(undefinedIfMissing)
   if (handle === undefined) return { bytes: Buffer.alloc(0), isCut: false }
   try {
     const { size } = await handle.stat()
@@ -124,9 +124,4 @@ async function lineStartAfter(path: string, offset: number): Promise<number> {
   } finally {
     await handle.close()
   }
-}
-
-function ignoreMissing(thrown: unknown): undefined {
-  if (errnoOf(thrown) === 'ENOENT') return undefined
-  throw thrown
 }

@@ -116,6 +116,17 @@ describe('a parked slot whose cool-down is over', () => {
     expect(slot.row().breaker).toMatchObject({ failures: 1 })
   })
 
+  it('says why it failed, also when it was unloaded since', async () => {
+    const slot = openActor({})
+    await failOnce(slot)
+    await slot.unload()
+    expect(slot.row()).toMatchObject({ state: 'offline', failure: null })
+    expect(await refusal(slot)).toMatchObject({
+      message: expect.stringContaining('exited with code 1'),
+      details: { remedy: expect.stringContaining('do this') },
+    })
+  })
+
   it('another launch has no failures; files that say the same keep them', async () => {
     const slot = openActor({})
     await failOnce(slot)

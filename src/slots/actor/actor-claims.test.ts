@@ -232,3 +232,27 @@ describe('a slot that nobody asks for', () => {
     expect(slot.row().state).toBe('offline')
   })
 })
+
+describe('an unload', () => {
+  it('of a pinned slot needs force; of one that is off it does nothing', async () => {
+    const slot = await openReadyActor()
+    await setFile(slot, { pinned: true })
+    await expect(slot.unload(0)).rejects.toMatchObject({ code: 'slot.pinned' })
+    expect(slot.row()).toMatchObject({ state: 'ready' })
+    await expect(slot.unloadByForce(0)).resolves.toMatchObject({ state: 'offline', message: '' })
+    await expect(slot.unload(0)).resolves.toMatchObject({ state: 'offline' })
+  })
+
+  it('that nobody asked for says why, until the next start', async () => {
+    const slot = await openReadyActor({ unloadAfterMs: 400_000 })
+    await slot.clock.advance(400_000)
+    expect(slot.row()).toMatchObject({ state: 'offline', message: 'unloaded: no request for 400 s' })
+    const loaded = slot.load()
+    await slot.settle()
+    slot.say({ kind: 'ready', parallel: 1 })
+    await loaded
+    expect(slot.row().message).toBe('')
+    await slot.evict()
+    expect(slot.row()).toMatchObject({ state: 'offline', message: 'made room for another slot' })
+  })
+})

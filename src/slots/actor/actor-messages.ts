@@ -42,7 +42,13 @@ export type WishMessage =
   | { readonly type: 'wait_elapsed'; readonly waiter: Waiter }
   | { readonly type: 'release'; readonly lease: Lease; readonly isAnswered: boolean }
   | { readonly type: 'load'; readonly by: StartedBy; readonly answer: Deferred<SlotRow> }
-  | { readonly type: 'unload'; readonly drainMs: number; readonly answer: Deferred<SlotRow> }
+  | {
+      readonly type: 'unload'
+      readonly drainMs: number
+      /** Also a pinned one. */
+      readonly force?: boolean
+      readonly answer: Deferred<SlotRow>
+    }
   | { readonly type: 'restart'; readonly drainMs: number; readonly answer: Deferred<SlotRow> }
   /** `override` undefined = what the file says, which was just written. */
   | {

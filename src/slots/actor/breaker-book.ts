@@ -26,11 +26,23 @@ export class BreakerBook {
   }
 
   decide(modelId: string, nowMs: number): StartDecision {
-    return decideStart(this.#entries.get(modelId), nowMs)
+    return decideStart(this.#entryOf(modelId, nowMs), nowMs)
   }
 
   view(modelId: string, nowMs: number, isStarted: boolean): BreakerView | null {
-    return viewBreaker(this.#entries.get(modelId), nowMs, isStarted)
+    return viewBreaker(this.#entryOf(modelId, nowMs), nowMs, isStarted)
+  }
+
+  /**
+   * A failure that has yet to happen: the clock was set back. The cool-down begins anew by the clock as it is now; else the slot would be held
+   * back until the clock had caught up, an hour for five seconds.
+   */
+  #entryOf(modelId: string, nowMs: number): BreakerEntry | undefined {
+    const entry = this.#entries.get(modelId)
+    if (entry === undefined || entry.failed_at_ms <= nowMs) return entry
+    const moved = { ...entry, failed_at_ms: nowMs }
+    this.#entries.set(modelId, moved)
+    return moved
   }
 
   /** A load has failed, or an engine has died. `readyForMs`: how long it had been ready; undefined = it never was. */
@@ -45,6 +57,19 @@ export class BreakerBook {
     const [oldest] = this.#entries.keys()
     if (this.#entries.size > MOST_ENTRIES && oldest !== undefined) this.#entries.delete(oldest)
     this.#tell()
+  }
+
+  /** Why it failed: what those are told who are refused. */
+  explained(modelId: string, { message, remedy }: { readonly message: string; readonly remedy: string }): void {
+    const entry = this.#entries.get(modelId)
+    if (entry === undefined) return
+    this.#entries.set(modelId, { ...entry, last: { message, remedy } })
+    this.#tell()
+  }
+
+  /** Why it failed the last time; undefined = nothing counts, or it is not known. */
+  reasonOf(modelId: string): BreakerEntry['last'] {
+    return this.#entries.get(modelId)?.last
   }
 
   /** A request was answered to its end. */

@@ -1,7 +1,16 @@
 import { isPinned } from '../../config/slots/rules/is-pinned.ts'
-import type { EvictionReason } from '../admission/residents.ts'
+import { EVICTED_EVENT, type EvictionReason } from '../admission/residents.ts'
 import type { ClaimTicket } from './claim-book.ts'
 import type { SlotParts } from './slot-parts.ts'
+
+/** For the row of a slot that is off: nobody asked for that, so it says why. */
+const WHY: Readonly<Record<EvictionReason, string>> = {
+  preload: 'made room for another slot',
+  group: 'made way for another slot of its group',
+  pressure: 'unloaded because main memory was short',
+  idle: 'unloaded',
+  arbiter: 'made room for images',
+}
 
 /**
  * What others that need the memory may have of a slot: it decides for itself whether it can go now, or when its requests have ended.
@@ -31,7 +40,7 @@ export class Evictions {
     const mayGo = this.isQuiet && !this.isPinned && deps.managedBy(name) !== 'lane'
     if (!mayGo) return ticket.answer.resolve('refused')
     claims.add(ticket, book.arrived)
-    stops.now()
+    stops.now(WHY[ticket.reason])
   }
 
   /** It makes way as soon as it has served those who came before. */
@@ -59,14 +68,15 @@ export class Evictions {
     const { book, claims, life, stops } = this.#partsOf()
     if (claims.isEmpty || life.phase.kind !== 'up' || book.inFlight > 0) return
     // Whoever claims for memory tells itself whom it made go, and for whom.
-    if (claims.reason === 'arbiter') this.#tell('arbiter', 'the GPU is needed for images')
-    stops.now()
+    const { reason = 'preload' } = claims
+    if (reason === 'arbiter') this.#tell(reason, WHY[reason])
+    stops.now(WHY[reason])
   }
 
   /** Nobody has asked for it for so long. */
   unloadIdle(reason: string): void {
     this.#tell('idle', reason)
-    this.#partsOf().stops.now()
+    this.#partsOf().stops.now(`${WHY.idle}: ${reason}`)
   }
 
   #tell(reason: EvictionReason, why: string): void {
@@ -74,7 +84,7 @@ export class Evictions {
     const message = `slot ${name} is unloaded: ${why}`
     deps.log.info({ slot: name, reason }, message)
     deps.bus.publish({
-      type: 'slot.evicted',
+      type: EVICTED_EVENT,
       severity: 'info',
       source: `slot:${name}`,
       message,

@@ -1,5 +1,4 @@
 import type { LifeListener } from '../life/life-ports.ts'
-import { engineDiedError } from '../slot-failures.ts'
 import type { SlotParts } from './slot-parts.ts'
 
 /** What the life of the engine means for those who wait. Belongs to the slot's actor. */
@@ -29,10 +28,10 @@ export function createLifeListener(partsOf: () => SlotParts): LifeListener {
       if (life.phase.kind === 'down' || life.phase.kind === 'up') waitingRoom.serve()
       if (life.phase.kind === 'down') deps.onDown(name)
     },
-    onCrashed: (exit) => {
-      const { book, drain, name } = partsOf()
+    onCrashed: (error) => {
+      const { book, drain } = partsOf()
       drain.off()
-      book.revokeAll(engineDiedError(name, exit))
+      book.revokeAll(error)
     },
     onEngineGone: (attemptId) => {
       const { deps, idle, life, waitingRoom, wishes } = partsOf()

@@ -21,12 +21,15 @@ export class StartGate {
   /** Somebody asked for a load, and waits for it. Only while down. */
   wished(by: StartedBy): void {
     const { board, breaker, deps, files, name, wishes } = this.#partsOf()
-    const decision = breaker.decide(this.#modelOf(files.override), deps.clock.nowMs())
+    const modelId = this.#modelOf(files.override)
+    const decision = breaker.decide(modelId, deps.clock.nowMs())
     // The one trial of a parked slot is for those who need it, not for whoever starts the daemon.
     if (by === 'daemon' && decision.kind === 'start' && decision.isTrial) {
       const { failures } = decision
       const parked = { isParked: true, failures, waitMs: 0 }
-      return wishes.load.reject(crashLoopingError(name, parked, board.record.extra.failure))
+      return wishes.load.reject(
+        crashLoopingError(name, parked, breaker.reasonOf(modelId) ?? board.record.extra.failure),
+      )
     }
     this.#begin({ nth: 1, by })
   }
@@ -83,6 +86,6 @@ export class StartGate {
       return undefined
     }
     deps.log.debug({ slot: name, model: modelId, ...decision }, 'a start is refused')
-    return crashLoopingError(name, decision, board.record.extra.failure)
+    return crashLoopingError(name, decision, breaker.reasonOf(modelId) ?? board.record.extra.failure)
   }
 }

@@ -38,13 +38,13 @@ export class StopLine {
     this.now()
   }
 
-  /** Nobody holds a lease. */
-  now(): void {
+  /** Nobody holds a lease. `why`: for the row; '' = somebody asked. */
+  now(why = ''): void {
     const { life, wishes, deps, claims, closed } = this.#partsOf()
     this.#drain.off()
     const drainMs = this.#drainBegunMs === undefined ? undefined : deps.clock.monotonicMs() - this.#drainBegunMs
     this.#drainBegunMs = undefined
-    if (wishes.closing?.keepEngine !== true) return life.stop(drainMs)
+    if (wishes.closing?.keepEngine !== true) return life.stop(drainMs, why)
     life.leave()
     claims.refuse(() => true)
     closed()

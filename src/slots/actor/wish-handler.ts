@@ -3,7 +3,7 @@ import type { SlotRow } from '../../contract/slot-row.ts'
 import { SECOND_MS } from '../../kernel/units.ts'
 import type { Override } from '../launch/read-binding.ts'
 import type { PhaseOf } from '../life/phase.ts'
-import { closingError, noModelServedError, noSuchTransitionError } from '../slot-failures.ts'
+import { closingError, noModelServedError, noSuchTransitionError, pinnedError } from '../slot-failures.ts'
 import type { ComparingWish, WishOf } from './actor-messages.ts'
 import type { Deferred } from './deferred.ts'
 import type { SlotParts } from './slot-parts.ts'
@@ -97,8 +97,11 @@ export class WishHandler {
     this.#parts.stops.boundWaits()
   }
 
-  unload({ drainMs, answer }: WishOf<'unload'>): void {
+  unload({ drainMs, force = false, answer }: WishOf<'unload'>): void {
     const { phase } = this.#parts.life
+    if (!force && phase.kind !== 'down' && this.#parts.evictions.isPinned) {
+      return answer.reject(pinnedError(this.#parts.name))
+    }
     // The last wish counts: a load that runs or was to follow is not wanted any more, also not by those who wait for it.
     this.#parts.wishes.unloads++
     this.#parts.wishes.dropNext()

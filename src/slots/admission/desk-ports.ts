@@ -3,21 +3,10 @@ import type { Publisher } from '../../events/bus.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { MemoryDesk, MemoryMeter } from './admission.ts'
+import type { DeskSettings } from './desk-settings.ts'
 import type { EvictionOutcome, Residents } from './residents.ts'
 import type { MemorySnapshot } from './rules/memory-limits.ts'
 import type { PoolReading } from './rules/memory-map.ts'
-
-/** Settings of the desk; asked for anew in each round. */
-export interface DeskSettings {
-  /** How long a load waits for memory that busy slots hold. */
-  readonly loadWaitMs: number
-  /** Slots that exclude each other whatever memory says, by the name of the group. */
-  readonly groups: Readonly<Record<string, readonly string[]>>
-  readonly evictPressureBytes: number
-  readonly evictPressurePct: number
-  /** How long the next start waits until memory that a stop freed is really back. */
-  readonly releaseWaitMs: number
-}
 
 export interface DeskDeps {
   readonly meter: MemoryMeter

@@ -1,7 +1,7 @@
 import type { Publisher } from '../../events/bus.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import { evictedEvent } from './refusals.ts'
+import { evictedEvent } from './desk-events.ts'
 import type { EvictionOutcome, EvictionReason, Residents } from './residents.ts'
 import type { Move } from './rules/plan-round.ts'
 import type { Activity, Ticket } from './ticket.ts'

@@ -113,7 +113,9 @@ describe('ten slots', () => {
       ],
     })
     expect(refusal.message).toContain('needs 21.0 GiB of gpu0, 4.0 GiB are free')
-    expect(refusal.message).toContain('hal0 slot unload s3')
+    // Said once: whoever shows the message shows the remedy beside it.
+    expect(refusal.details?.['remedy']).toContain('hal0 slot unload s3')
+    expect(refusal.message).not.toContain('hal0 slot unload')
     expect(world.evicted()).toEqual([])
   })
 

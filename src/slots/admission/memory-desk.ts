@@ -4,10 +4,11 @@ import { messageOf, toHal0Error } from '../../kernel/errors.ts'
 import { MINUTE_MS, SECOND_MS } from '../../kernel/units.ts'
 import type { MemoryMeter } from './admission.ts'
 import { viewCapacity } from './capacity-view.ts'
+import { uncheckedEvent } from './desk-events.ts'
 import type { DeskDeps, OpenMemoryDesk } from './desk-ports.ts'
 import { EvictionDesk } from './eviction-desk.ts'
 import { PromiseBook } from './promise-book.ts'
-import { closed, insufficient, stillHeld, uncheckedEvent } from './refusals.ts'
+import { closed, insufficient, stillHeld } from './refusals.ts'
 import type { EvictionOutcome, Resident } from './residents.ts'
 import type { Decision } from './rules/decide-admission.ts'
 import type { MemorySnapshot } from './rules/memory-limits.ts'
@@ -18,6 +19,7 @@ import { type Activity, compareTurns, Ticket } from './ticket.ts'
 
 /** Slots do not tell the desk that they are quiet, nor programs that they have ended: while somebody waits, it looks again. */
 const LOOK_MS = 500
+/** Where only freed memory has to come back: a load stands still for it. */
 const RELEASE_LOOK_MS = 100
 /** A stop that does not end must not hold its load for ever: after the wait and this. */
 const STUCK_MS = MINUTE_MS

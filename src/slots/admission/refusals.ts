@@ -1,8 +1,6 @@
-import type { NewEvent } from '../../contract/events.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
-import { SECOND_MS } from '../../kernel/units.ts'
-import type { EvictionReason } from './residents.ts'
-import { gibOf, type Shortage } from './rules/shortage.ts'
+import { gibText, SECOND_MS } from '../../kernel/units.ts'
+import { type Shortage } from './rules/shortage.ts'
 import type { Ticket } from './ticket.ts'
 
 /** How soon it is worth asking again when busy slots hold the memory. */
@@ -11,8 +9,8 @@ const BUSY_RETRY_S = 5
 /** Not curable even by unloading every slot that may be unloaded. Source: SPEC 7, 507 `slot.preload_evict_insufficient`. */
 export function insufficient(ticket: Ticket, shortage: Shortage): Hal0Error {
   const { evicted, freedBytes } = ticket
-  const done = evicted.length > 0 ? `; ${evicted.join(', ')} already unloaded, which gave ${gibOf(freedBytes)}` : ''
-  return Hal0Error.of('slot.preload_evict_insufficient', `${shortage.text}${done}. ${shortage.remedy}`, {
+  const done = evicted.length > 0 ? `; ${evicted.join(', ')} already unloaded, which gave ${gibText(freedBytes)}` : ''
+  return Hal0Error.of('slot.preload_evict_insufficient', `${shortage.text}${done}`, {
     details: {
       slot: ticket.slot,
       evicted: [...evicted],
@@ -45,35 +43,4 @@ export function closed(slot: string): Hal0Error {
   return Hal0Error.of('slot.unloading', `hal0 is shutting down; slot ${slot} is not loaded any more`, {
     retryAfterS: BUSY_RETRY_S,
   })
-}
-
-/** One slot was unloaded so that another, or the machine, has its memory. `heldBytes` undefined = not known. Source: SPEC 17. */
-export function evictedEvent(eviction: {
-  readonly slot: string
-  /** The slot that gets the memory; undefined = the machine. */
-  readonly wantedBy: string | undefined
-  readonly reason: EvictionReason
-  readonly heldBytes: number | undefined
-}): NewEvent {
-  const { slot, wantedBy, reason, heldBytes } = eviction
-  const why = wantedBy === undefined ? 'main memory is short' : `slot ${wantedBy} is loaded`
-  return {
-    type: 'slot.evicted',
-    severity: 'info',
-    source: `slot:${slot}`,
-    message: `Slot ${slot} was unloaded because ${why} (${reason})`,
-    data: { slot, for: wantedBy ?? null, reason, freed_bytes: heldBytes === undefined ? null : Math.round(heldBytes) },
-  }
-}
-
-/** A load starts although its memory was not checked (`skipped`), or was found to be short (`warned`). */
-export function uncheckedEvent(slot: string, kind: 'skipped' | 'warned', reason: string): NewEvent {
-  const what = kind === 'skipped' ? 'was not checked' : 'is short'
-  return {
-    type: `slot.admission_${kind}`,
-    severity: 'warning',
-    source: `slot:${slot}`,
-    message: `Slot ${slot} is loaded although its memory ${what}: ${reason}`,
-    data: { slot, reason },
-  }
 }

@@ -31,7 +31,12 @@ export interface Resident {
   readonly isLanes: boolean
 }
 
-export type EvictionReason = 'preload' | 'pressure' | 'group' | 'idle' | 'arbiter'
+/** For whom a slot makes way: a load, the machine, a group of slots that exclude each other, nobody, the other GPU mode. Source: SPEC 17. */
+export const EVICTION_REASONS = ['preload', 'pressure', 'group', 'idle', 'arbiter'] as const
+export type EvictionReason = (typeof EVICTION_REASONS)[number]
+
+/** The event that says so; its `data.reason` is an `EvictionReason`. */
+export const EVICTED_EVENT = 'slot.evicted'
 
 /** `refused`: it is busy, pinned, or gone from memory by now; nothing has been done. */
 export type EvictionOutcome = 'evicted' | 'refused'

@@ -7,7 +7,8 @@ import { footprintBytes } from './rules/memory-limits.ts'
 
 /** How often main memory is looked at. Source: SPEC 7 "Memory pressure". */
 const SAMPLE_MS = 30 * SECOND_MS
-const RELEASE_LOOK_MS = 250
+/** While memory is on its way already: how often it is asked whether it has come. */
+const MOVING_LOOK_MS = 250
 
 /** The desk decides for loads; this one for the machine. */
 export interface PressureDeps extends DeskDeps {
@@ -72,6 +73,6 @@ async function relieve(deps: PressureDeps, signal: AbortSignal): Promise<void> {
 async function untilReleased(deps: PressureDeps, signal: AbortSignal): Promise<void> {
   const untilMs = deps.clock.monotonicMs() + deps.settings().releaseWaitMs
   while (!signal.aborted && deps.clock.monotonicMs() < untilMs && (await deps.desk.isMoving())) {
-    await sleep(deps.clock, RELEASE_LOOK_MS, signal)
+    await sleep(deps.clock, MOVING_LOOK_MS, signal)
   }
 }

@@ -1,7 +1,7 @@
 import type { Hal0Error } from '../../kernel/errors.ts'
 import type { EngineMessageOf } from '../actor/actor-messages.ts'
 import { LEFTOVER_GRACE_MS } from '../settings.ts'
-import { failureOf, loadFailedError } from '../slot-failures.ts'
+import { engineDiedError, failureOf, loadFailedError } from '../slot-failures.ts'
 import { describeExit } from './explain-exit.ts'
 import type { LifeCore } from './life-core.ts'
 import { type PhaseOf, stopClocks } from './phase.ts'
@@ -26,8 +26,8 @@ export class EndingStage {
     }
     this.#core.board.apply('process_died', { message: failure.message, extra })
     this.#core.report.died(phase.engine, phase.readySinceMs)
-    this.#core.report.crashed(failure)
-    this.#core.listener.onCrashed(error.message)
+    this.#core.report.crashed(phase.engine.binding.bound.modelId, failure)
+    this.#core.listener.onCrashed(error)
     this.endAttempt(phase)
   }
 
@@ -43,7 +43,7 @@ export class EndingStage {
     if (phase.kind === 'up') {
       phase.stopWatch()
       this.#core.report.died(engine, phase.readySinceMs)
-      this.#core.listener.onCrashed(exit)
+      this.#core.listener.onCrashed(engineDiedError(this.#core.name, exit))
     } else stopClocks(phase)
     this.#enterStopping(attemptId, () => {})
     const load = phase.kind === 'loading' ? phase : undefined
@@ -60,7 +60,7 @@ export class EndingStage {
     const mayRetry = load !== undefined && failure.cause === 'port_in_use'
     if (mayRetry && (isOvertaken || this.#core.tryAnotherPort())) return this.#core.report.cancelled(load)
     this.#core.board.refresh({ message: failure.message, extra: { ...this.#core.board.record.extra, failure } })
-    if (load === undefined) return this.#core.report.crashed(failure)
+    if (load === undefined) return this.#core.report.crashed(modelId, failure)
     if (isOvertaken) return this.#core.report.cancelled(load)
     this.#core.report.loadFailed(load, failure)
     this.#core.listener.onLoadFailed(loadFailedError(this.#core.name, failure), modelId)
@@ -100,10 +100,12 @@ export class EndingStage {
     const tookMs = this.#core.deps.clock.monotonicMs() - this.#core.phase.begunMs
     this.#core.phase.onDead()
     this.#core.phase = { kind: 'down' }
-    const { failure } = this.#core.board.record.extra
+    const { extra, message } = this.#core.board.record
+    const { failure } = extra
     if (this.#core.board.state === 'error')
       this.#core.board.refresh({ extra: failure === undefined ? {} : { failure } })
-    else this.#core.board.apply('stopped', { message: '', extra: {} })
+    else
+      this.#core.board.apply('stopped', { message: this.#core.board.state === 'unloading' ? message : '', extra: {} })
     this.#core.deps.log.info({ slot: this.#core.name, tookMs: Math.round(tookMs) }, 'engine stopped')
     this.#core.times.afterStop(tookMs, () => this.#core.listener.onDown())
   }

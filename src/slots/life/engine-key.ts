@@ -19,9 +19,15 @@ export function createKeyDrawer(home: Home): (slot: string) => Promise<string> {
   }
 }
 
-/** The key of the last start; undefined = there is none, or it cannot be read. Never logged. */
+/** What can go into a header: with anything else no engine could even be asked whether the key is its own. */
+const USABLE_KEY = /^[\x21-\x7e]+$/
+
+/** The key of the last start; undefined = there is none, it cannot be read, or what is there cannot be a key. Never logged. */
 export async function readEngineKey(home: Home, slot: string): Promise<string | undefined> {
-  return readFile(engineKeyPath(home, slot), 'utf8').catch(() => undefined)
+  const text = await readFile(engineKeyPath(home, slot), 'utf8').catch(() => undefined)
+  // An editor may have put an end to the line.
+  const key = text?.trimEnd() ?? ''
+  return USABLE_KEY.test(key) ? key : undefined
 }
 
 /** Draws the key of one start and keeps it, 0600, beside state.json. 256 random bits. Errors: `slot.spawn_failed`. Source: SPEC 5 "Engine key". */

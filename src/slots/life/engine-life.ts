@@ -94,14 +94,14 @@ export class EngineLife {
     deps.bus.publish({ type: 'slot.adopted', severity: 'info', source: `slot:${name}`, message, data })
   }
 
-  /** Ends what loads or is up; the leases are the caller's concern, before. `drainMs`: how long those took. Does nothing while down or stopping. */
-  stop(drainMs?: number): void {
+  /** Ends what loads or is up; the leases are the caller's concern, before. `drainMs`: how long those took; `why`: for the row, also when it is off; '' = somebody asked. Does nothing while down or stopping. */
+  stop(drainMs?: number, why = ''): void {
     const phase = this.#core.phase
     if (phase.kind === 'loading') {
       this.#core.board.refresh({ message: 'stopping before it was ready' })
       this.#core.report.cancelled(phase)
     } else if (phase.kind === 'up') {
-      this.#core.board.apply('stop_begun', { message: '' })
+      this.#core.board.apply('stop_begun', { message: why })
       this.#core.times.drained(drainMs)
     } else return
     this.#ending.endAttempt(phase)

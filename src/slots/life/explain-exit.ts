@@ -26,6 +26,12 @@ const DURING = {
   up: { code: 'dispatch.upstream_unavailable', words: 'while it was up' },
 } as const
 
+const KILLED_REMEDY =
+  'Somebody killed it: often the system, when memory ran out (`journalctl -k` or `dmesg` names it). Lower the context, choose a smaller model, or free memory.'
+
+/** What llama.cpp says of a request without its key: every probe of ours asks so once, on purpose, and no engine ends of it. */
+const WRONG_KEY = /\bunauthorized: invalid api key\b/i
+
 /**
  * Why did this engine end? What it was doing, how it exited, the decisive line of its own output and what to do.
  * Never rejects: without a log the exit alone has to do. Source: SPEC 5, 10 "error signatures".
@@ -37,14 +43,18 @@ export async function explainExit(
 ): Promise<SlotFailure> {
   const during = DURING[endedDuring]
   const lines = await readLogTail(engine.logPath, LOG_TAIL_BYTES, { attemptId: engine.attemptId }).catch(() => [])
-  const found = explainFailure(lines, engine.binding.runner.signatures)
+  const telling = lines.filter((line) => !WRONG_KEY.test(line))
+  const explained = explainFailure(telling, engine.binding.runner.signatures)
+  // Whoever is killed says nothing of it: what merely looks like an error was said before, of something else.
+  const isKilled = facts.kind === 'signal' && facts.signal === 'SIGKILL'
+  const found = isKilled && explained?.cause === undefined ? undefined : explained
   const said = found === undefined ? '' : `: ${found.line}`
   return {
     code: during.code,
     message: `the engine ${describeExit(facts)} ${during.words}${said}`,
     cause: found?.cause ?? null,
     line: found?.line ?? null,
-    remedy: found?.remedy ?? errorRegistry[during.code].remedy,
+    remedy: found?.remedy ?? (isKilled ? KILLED_REMEDY : errorRegistry[during.code].remedy),
     at: isoTime(facts.atMs),
   }
 }

@@ -34,8 +34,8 @@ export interface LifeListener {
   onReady(): void
   /** This load will serve nobody who wants `modelId` or whatever there is. Undefined = the file could not be read: its model is unknown. */
   onLoadFailed(error: Hal0Error, modelId: string | undefined): void
-  /** It died while it was up: leases are worthless. */
-  onCrashed(exit: string): void
+  /** It died while it was up: leases are worthless, and hear `error`. */
+  onCrashed(error: Hal0Error): void
   /** Its connections are of no more use (crash, or a stop has begun). */
   onEngineGone(attemptId: string): void
   /** May the same load be begun once more, as soon as the process is gone? False = somebody wants the slot to be off. */

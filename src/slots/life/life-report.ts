@@ -46,7 +46,9 @@ export class LifeReport {
   loadFailed(phase: PhaseOf<'loading'>, failure: SlotFailure): void {
     announceFailure(this.#deps, this.#name, 'slot.load_failed', failure)
     this.#ended(phase, 'failed', failure.code)
-    if (COUNTED.has(failure.code)) this.#count(phase.modelId ?? '', phase.launch)
+    if (!COUNTED.has(failure.code)) return
+    this.#count(phase.modelId ?? '', phase.launch)
+    this.#breaker.explained(phase.modelId ?? '', failure)
   }
 
   /** It came up without its model: as good as a failed load. */
@@ -67,8 +69,10 @@ export class LifeReport {
     this.#count(bound.modelId, fingerprint, readyForMs)
   }
 
-  crashed(failure: SlotFailure): void {
+  /** What it died of. `modelId`: what it had. */
+  crashed(modelId: string, failure: SlotFailure): void {
     announceFailure(this.#deps, this.#name, 'slot.crashed', failure)
+    this.#breaker.explained(modelId, failure)
   }
 
   #count(modelId: string, launch: string, readyForMs?: number): void {

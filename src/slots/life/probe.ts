@@ -1,4 +1,5 @@
 import { Client } from 'undici'
+import { fieldOf, parseJson } from '../../kernel/read-json.ts'
 import type { ProbeSpec } from '../../runners/runner.ts'
 import { PROBE_TIMEOUT_MS } from '../settings.ts'
 
@@ -51,7 +52,7 @@ async function lookOnce(
   const health = await get(spec.healthPath, true)
   if (health.status === 503) return { kind: 'loading' }
   if (health.status !== 200) return { kind: 'silent' }
-  if (field(health.json, 'model_loaded') === false) return { kind: 'loading' }
+  if (fieldOf(health.json, 'model_loaded') === false) return { kind: 'loading' }
   const identity = spec.identityPath === undefined ? undefined : await get(spec.identityPath, true)
   if (spec.identityPath !== undefined && hasKey) {
     if (identity?.status === 401 || identity?.status === 403) {
@@ -66,11 +67,11 @@ async function lookOnce(
   if (identity !== undefined && identity.status !== 200) return { kind: 'silent' }
   if (spec.modelsPath !== undefined) {
     const models = await get(spec.modelsPath, true)
-    const list = field(models.json, 'data')
+    const list = fieldOf(models.json, 'data')
     if (models.status !== 200 || !Array.isArray(list)) return { kind: 'silent' }
     if (list.length === 0) return { kind: 'no_model' }
   }
-  const total = field(identity?.json, 'total_slots')
+  const total = fieldOf(identity?.json, 'total_slots')
   return { kind: 'ready', parallel: typeof total === 'number' && total >= 1 ? Math.floor(total) : null }
 }
 
@@ -92,16 +93,4 @@ async function ask(client: Client, path: string, headers: Record<string, string>
     parts.push(chunk)
   }
   return { status: statusCode, json: parseJson(Buffer.concat(parts).toString('utf8')) }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function field(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(key) : undefined
 }

@@ -1,5 +1,5 @@
 import type { PullJob } from '../../contract/pull.ts'
-import { GIB, MIB } from '../../kernel/units.ts'
+import { GIB, gibText, MIB } from '../../kernel/units.ts'
 
 /** In one line: how far is this pull? It changes with each whole percent, not with each byte. */
 export function describePull({ repo, state, done_bytes, total_bytes }: PullJob): string {
@@ -11,5 +11,5 @@ export function describePull({ repo, state, done_bytes, total_bytes }: PullJob):
 }
 
 function sizeOf(bytes: number): string {
-  return bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.max(1, Math.round(bytes / MIB))} MiB`
+  return bytes >= GIB ? gibText(bytes) : `${Math.max(1, Math.round(bytes / MIB))} MiB`
 }

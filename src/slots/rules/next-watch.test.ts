@@ -26,9 +26,9 @@ describe('one look at a live engine', () => {
   it('says what it saw', () => {
     const reasonOf = (silent: number, look: Look) =>
       nextWatch({ silent }, look, { nowMs: NOW_MS, lastMovedMs: undefined }).reason
-    expect(reasonOf(0, 'silent')).toBe('the engine gave no sign of health, 1 time')
-    expect(reasonOf(4, 'silent')).toBe('the engine gave no sign of health, 5 times in a row')
-    expect(reasonOf(0, 'refused')).toBe('the engine refuses connections')
+    expect(reasonOf(0, 'silent')).toBe('gave no sign of health, 1 time')
+    expect(reasonOf(4, 'silent')).toBe('gave no sign of health, 5 times in a row')
+    expect(reasonOf(0, 'refused')).toBe('refuses connections')
   })
 })
 

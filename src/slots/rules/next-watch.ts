@@ -17,7 +17,7 @@ export const MAX_SILENT_LOOKS = 5
 /** An engine that moved bytes for a request so lately is alive, whatever its health route says. Source: SPEC 5 "Live watch". */
 export const MOVED_WITHIN_MS = 30 * SECOND_MS
 
-/** `suspect`: it goes on being watched. `dead`: the process is to be stopped. `reason`: one clause; '' when fine. */
+/** `suspect`: it goes on being watched. `dead`: the process is to be stopped. `reason`: continues "the engine …"; '' when fine. */
 export interface WatchDecision {
   readonly state: WatchState
   readonly verdict: 'fine' | 'suspect' | 'dead'
@@ -38,11 +38,11 @@ export function nextWatch(
   { nowMs, lastMovedMs }: { readonly nowMs: number; readonly lastMovedMs: number | undefined },
 ): WatchDecision {
   if (look === 'alive') return { state: WATCH_BEGIN, verdict: 'fine', reason: '' }
-  if (look === 'refused') return { state, verdict: 'dead', reason: 'the engine refuses connections' }
+  if (look === 'refused') return { state, verdict: 'dead', reason: 'refuses connections' }
   if (lastMovedMs !== undefined && nowMs - lastMovedMs < MOVED_WITHIN_MS) {
     return { state: WATCH_BEGIN, verdict: 'fine', reason: '' }
   }
   const silent = state.silent + 1
-  const reason = `the engine gave no sign of health, ${silent} ${silent === 1 ? 'time' : 'times in a row'}`
+  const reason = `gave no sign of health, ${silent} ${silent === 1 ? 'time' : 'times in a row'}`
   return { state: { silent }, verdict: silent >= MAX_SILENT_LOOKS ? 'dead' : 'suspect', reason }
 }

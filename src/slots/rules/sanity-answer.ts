@@ -1,3 +1,4 @@
+import { fieldOf, parseJson } from '../../kernel/read-json.ts'
 /** What an engine has said so far. */
 export interface SaidSoFar {
   /** The answer; for a model that only thought, its thoughts. */
@@ -67,19 +68,19 @@ export class SanityAnswer {
 
   #readJson(text: string): void {
     const json = parseJson(text)
-    const error = field(json, 'error')
+    const error = fieldOf(json, 'error')
     if (error !== undefined && error !== null) {
-      const message = typeof error === 'string' ? error : field(error, 'message')
+      const message = typeof error === 'string' ? error : fieldOf(error, 'message')
       this.#error ??= typeof message === 'string' ? message : 'an error without words'
       this.#isRead = true
     }
-    const choices = field(json, 'choices')
+    const choices = fieldOf(json, 'choices')
     if (!Array.isArray(choices)) return
     this.#isRead = true
     const choice: unknown = choices[0]
-    const finish = field(choice, 'finish_reason')
+    const finish = fieldOf(choice, 'finish_reason')
     if (typeof finish === 'string' && finish !== '') this.#isDone = true
-    for (const part of [choice, field(choice, 'delta'), field(choice, 'message')]) {
+    for (const part of [choice, fieldOf(choice, 'delta'), fieldOf(choice, 'message')]) {
       this.#content += textOf(part, 'text') + textOf(part, 'content')
       // Two names for one thing; nobody sends both.
       this.#reasoning += textOf(part, 'reasoning_content') || textOf(part, 'reasoning')
@@ -87,19 +88,7 @@ export class SanityAnswer {
   }
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 function textOf(part: unknown, key: string): string {
-  const value = field(part, key)
+  const value = fieldOf(part, key)
   return typeof value === 'string' ? value : ''
-}
-
-function field(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(key) : undefined
 }

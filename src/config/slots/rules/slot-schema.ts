@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { modelIdSchema } from '../../../contract/model.ts'
 import { MODEL_ID_RULE, NAME_PATTERN, NAME_RULE } from '../../../contract/names.ts'
-import { DEVICES, SLOT_TYPES } from '../../../contract/slot-row.ts'
+import { DEFAULT_PRIORITY, DEVICES, SLOT_TYPES } from '../../../contract/slot-row.ts'
 import { oneOf, tuneSchema } from '../../../contract/tune.ts'
 
 const seconds = z.number('expected a number of seconds').nonnegative('expected 0 or more seconds').optional()
@@ -47,7 +47,7 @@ export const slotFileSchema = z.strictObject({
   autoload: truth.optional(),
   /** Absent = true for `agent` and `utility`. */
   pinned: truth.optional(),
-  priority: whole(0, 100).default(50),
+  priority: whole(0, 100).default(DEFAULT_PRIORITY),
   idle_timeout_s: seconds,
   /** 0 = never. */
   unload_after_s: seconds,

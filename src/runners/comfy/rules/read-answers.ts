@@ -1,4 +1,8 @@
 import { z } from 'zod'
+import { shortText } from '../../../kernel/short-text.ts'
+
+/** Enough of an engine's words to understand them. */
+const MAX_WORDS_CHARS = 1_000
 
 /** Number, id, graph, facts, outputs; only the id matters. */
 const queueItemSchema = z.tuple([z.unknown(), z.string()], z.unknown())
@@ -76,7 +80,7 @@ function executionError(facts: Readonly<Record<string, unknown>>): RenderFailure
   const [node, type] = [text('node_id'), text('node_type')]
   const said = [text('exception_type'), text('exception_message')].filter((part) => part !== '').join(': ')
   return {
-    message: shortened(said === '' ? 'ComfyUI does not say why' : said),
+    message: shortText(said === '' ? 'ComfyUI does not say why' : said, MAX_WORDS_CHARS),
     ...(node === '' ? {} : { node }),
     ...(type === '' ? {} : { class: type }),
   }
@@ -117,11 +121,11 @@ export function readRefusal(
   )
   const complaints = nodes.map((node) => `node ${node.node} (${node.class}): ${node.errors.join('; ')}`)
   const message = complaints.length > 0 ? complaints.join('; ') : typeof error === 'string' ? error : wordsOf(error)
-  return { message: shortened(message), nodes }
+  return { message: shortText(message, MAX_WORDS_CHARS), nodes }
 }
 
 function wordsOf({ message, details = '' }: z.output<typeof wordsSchema>): string {
-  return shortened(details === '' ? message : `${message}: ${details}`)
+  return shortText(details === '' ? message : `${message}: ${details}`, MAX_WORDS_CHARS)
 }
 
 const choicesSchema = z.union([
@@ -145,11 +149,4 @@ const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] as const
 /** Is it a PNG file, which is what SaveImage writes? */
 export function isPng(bytes: Uint8Array): boolean {
   return PNG.every((byte, at) => bytes[at] === byte)
-}
-
-/** Enough of an engine's words to understand them. */
-const MAX_WORDS = 1_000
-
-function shortened(text: string): string {
-  return text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS)}…` : text
 }

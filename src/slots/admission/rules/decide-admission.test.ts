@@ -54,10 +54,25 @@ describe('choosePools', () => {
     expect(decideAdmission({ pools: mixed, holders: [], promises: [] }, asked)).toMatchObject({ kind: 'skip', reason })
   })
 
-  it('no card at all is not checked', () => {
-    const decision = decideAdmission({ pools: [poolOf('host', 64)], holders: [], promises: [] }, askerOf())
-    expect(decision).toMatchObject({ kind: 'skip', reason: 'no GPU for device gpu-cuda is known', isWarning: false })
-  })
+  it.each(['gpu-cuda', 'gpu-rocm', 'gpu-vulkan'] as const)(
+    '%s without such a card computes in main memory',
+    (device) => {
+      const decide = (freeGib: number) =>
+        decideAdmission(
+          { pools: [poolOf('host', 64, { freeBytes: freeGib * GIB })], holders: [], promises: [] },
+          askerOf({ device, need: needOf(32, 1) }),
+        )
+      expect(decide(33)).toMatchObject({ kind: 'admit' })
+      expect(decide(32)).toMatchObject({
+        kind: 'insufficient',
+        shortage: { neededBytes: 33 * GIB, freeBytes: 32 * GIB },
+      })
+      expect(decideAdmission({ pools: [], holders: [], promises: [] }, askerOf({ device }))).toMatchObject({
+        kind: 'skip',
+        reason: 'main memory cannot be read',
+      })
+    },
+  )
 
   it('a slot on all cards is spread by their size', () => {
     const placed = { slot: 'a', device: 'gpu-vulkan', gpuIndex: undefined, need: needOf(32, 1) } as const

@@ -1,4 +1,4 @@
-import { balanceFor, fits, footprintBytes, type Holder, type MemorySnapshot } from './memory-limits.ts'
+import { balanceFor, balancesOf, fits, footprintBytes, type Holder, type MemorySnapshot } from './memory-limits.ts'
 import { memoriesOf, type Placed, touchedPools } from './memory-map.ts'
 import { canGiveWay, compareForEviction, orderCandidates, selectVictims } from './select-victims.ts'
 import { describeShort, findShortage, type Shortage } from './shortage.ts'
@@ -157,7 +157,7 @@ function blockedByGroup(snapshot: MemorySnapshot, asker: Asker, fixed: readonly 
   const balances = balancesOf(snapshot, asker)
   const shortage: Shortage = {
     text,
-    remedy: `Unload it (\`hal0 slot unload ${names[0] ?? ''}\`), or take one of them out of the group in [slots.groups] of hal0.toml.`,
+    remedy: `Unload it (\`hal0 slot unload ${names[0] ?? ''} --force\`), or take one of them out of the group in [slots.groups] of hal0.toml.`,
     neededBytes: Math.max(0, ...balances.map(({ neededBytes }) => neededBytes)),
     freeBytes: Math.max(0, ...balances.map(({ freeBytes }) => freeBytes)),
     evictableBytes: 0,
@@ -165,11 +165,6 @@ function blockedByGroup(snapshot: MemorySnapshot, asker: Asker, fixed: readonly 
     pinned: fixed.map((holder) => ({ slot: holder.slot, bytes: footprintBytes(snapshot, holder) })),
   }
   return { kind: 'insufficient', shortage, reason: text, short: new Set(), plan: [] }
-}
-
-function balancesOf(snapshot: MemorySnapshot, asker: Asker) {
-  const found = balanceFor(snapshot, asker)
-  return found.kind === 'known' ? found.balances : []
 }
 
 function sharesMemory(snapshot: MemorySnapshot, asker: Asker, holder: Holder): boolean {

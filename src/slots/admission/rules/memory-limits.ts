@@ -77,6 +77,12 @@ export function balanceFor(snapshot: MemorySnapshot, asker: Placed, imagined: Im
   return { kind: 'known', balances: limits.map((limit) => balanceOf(limit, wanted, others)) }
 }
 
+/** As `balanceFor`; what cannot be told has no balance. */
+export function balancesOf(snapshot: MemorySnapshot, asker: Placed, imagined: Imagined = {}): readonly Balance[] {
+  const found = balanceFor(snapshot, asker, imagined)
+  return found.kind === 'known' ? found.balances : []
+}
+
 /** Does it fit? What cannot be told fits. */
 export function fits(snapshot: MemorySnapshot, asker: Placed, imagined: Imagined = {}): boolean {
   const found = balanceFor(snapshot, asker, imagined)

@@ -41,18 +41,17 @@ const VENDOR_OF = { 'gpu-rocm': 'AMD', 'gpu-cuda': 'NVIDIA' } as const
 
 /**
  * On which pools does a slot draw? cpu and npu: main memory; rocm: AMD cards; cuda: NVIDIA cards; vulkan: any card, counted in the order of
- * the list. `gpuIndex` picks one of them; without it all of them count together. Source: SPEC 7, 8.
+ * the list. `gpuIndex` picks one of them; without it all of them count together. Where the machine shows no such card the engine computes in
+ * main memory, so that is what counts. Source: SPEC 7 "Free memory", 8.
  */
 export function choosePools(pools: readonly PoolReading[], device: Device, gpuIndex: number | undefined): PoolChoice {
   const hostId = pools.find((pool) => pool.kind === 'host')?.id
-  if (device === 'cpu' || device === 'npu') {
+  const usable = usableCards(pools, device)
+  if (usable.length === 0) {
     return hostId === undefined
       ? { kind: 'none', reason: 'main memory cannot be read' }
       : { kind: 'pools', gpuIds: [], hostId }
   }
-  const cards = pools.filter((pool) => pool.kind !== 'host')
-  const usable = device === 'gpu-vulkan' ? cards : cards.filter((card) => card.vendor === VENDOR_OF[device])
-  if (usable.length === 0) return { kind: 'none', reason: `no GPU for device ${device} is known` }
   if (gpuIndex === undefined) return { kind: 'pools', gpuIds: usable.map((card) => card.id), hostId }
   const picked =
     device === 'gpu-vulkan' ? usable[gpuIndex] : usable.find((card, nth) => (card.gpuIndex ?? nth) === gpuIndex)
@@ -63,6 +62,12 @@ export function choosePools(pools: readonly PoolReading[], device: Device, gpuIn
     }
   }
   return { kind: 'pools', gpuIds: [picked.id], hostId }
+}
+
+function usableCards(pools: readonly PoolReading[], device: Device): readonly PoolReading[] {
+  if (device === 'cpu' || device === 'npu') return []
+  const cards = pools.filter((pool) => pool.kind !== 'host')
+  return device === 'gpu-vulkan' ? cards : cards.filter((card) => card.vendor === VENDOR_OF[device])
 }
 
 /** What does it take, and where? Undefined = its need or its place is not known. */

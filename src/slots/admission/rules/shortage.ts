@@ -1,5 +1,5 @@
-import { GIB } from '../../../kernel/units.ts'
-import { type Balance, balanceFor, footprintBytes, heldOn, type MemorySnapshot } from './memory-limits.ts'
+import { gibText } from '../../../kernel/units.ts'
+import { type Balance, balancesOf, footprintBytes, heldOn, type MemorySnapshot } from './memory-limits.ts'
 import { footprintOf, type Placed } from './memory-map.ts'
 import { canGiveWay } from './select-victims.ts'
 
@@ -17,17 +17,12 @@ export interface Shortage {
   readonly pinned: readonly { readonly slot: string; readonly bytes: number | undefined }[]
 }
 
-/** 1610612736 → "1.5 GiB". */
-export function gibOf(bytes: number): string {
-  return `${(bytes / GIB).toFixed(bytes < GIB / 10 ? 2 : 1)} GiB`
-}
-
 /** In one clause: what is needed of what, and what is free. */
 export function describeShort(short: readonly Balance[]): string {
   return short
     .map(
       ({ limit, neededBytes, freeBytes }) =>
-        `${gibOf(neededBytes)} of ${limit.ids.join(' + ')} needed, ${gibOf(Math.max(0, freeBytes))} free`,
+        `${gibText(neededBytes)} of ${limit.ids.join(' + ')} needed, ${gibText(Math.max(0, freeBytes))} free`,
     )
     .join('; ')
 }
@@ -36,7 +31,7 @@ export function describeShort(short: readonly Balance[]): string {
 export function findShortage(snapshot: MemorySnapshot, asker: Placed, gone: ReadonlySet<string>): Shortage {
   const now = worstOf(snapshot, asker, new Set())
   const after = worstOf(snapshot, asker, gone) ?? now
-  const before = balancesOf(snapshot, asker, new Set()).find(({ limit }) => limit.kind === after?.limit.kind) ?? after
+  const before = balancesOf(snapshot, asker).find(({ limit }) => limit.kind === after?.limit.kind) ?? after
   if (after === undefined || before === undefined) return nothingKnown(asker)
   const pinned = snapshot.holders
     .filter((holder) => holder.slot !== asker.slot && !canGiveWay(holder))
@@ -50,11 +45,11 @@ export function findShortage(snapshot: MemorySnapshot, asker: Placed, gone: Read
   const evictableBytes = Math.max(0, after.freeBytes - freeBytes)
   const shortfallBytes = Math.max(0, after.neededBytes - freeBytes - evictableBytes)
   const place = after.limit.ids.join(' + ')
-  const holders = pinned.map(({ slot, bytes }) => `${slot} (${bytes === undefined ? 'unknown' : gibOf(bytes)})`)
+  const holders = pinned.map(({ slot, bytes }) => `${slot} (${bytes === undefined ? 'unknown' : gibText(bytes)})`)
   const parts = [
-    `slot ${asker.slot} needs ${gibOf(after.neededBytes)} of ${place}, ${gibOf(freeBytes)} are free`,
-    evictableBytes > 0 && `unloading every slot that is not pinned would add ${gibOf(evictableBytes)}`,
-    `${gibOf(shortfallBytes)} are missing`,
+    `slot ${asker.slot} needs ${gibText(after.neededBytes)} of ${place}, ${gibText(freeBytes)} are free`,
+    evictableBytes > 0 && `unloading every slot that is not pinned would add ${gibText(evictableBytes)}`,
+    `${gibText(shortfallBytes)} are missing`,
     holders.length > 0 && `held by slots that do not make way: ${holders.join(', ')}`,
   ]
   return {
@@ -72,16 +67,11 @@ function remedyFor(slot: string, pinned: string | undefined): string {
   const smaller = `choose a smaller model or a lower ctx_size for slot ${slot}`
   return pinned === undefined
     ? `${smaller[0]?.toUpperCase() ?? ''}${smaller.slice(1)} (\`hal0 slot edit ${slot}\`), or end what else uses this memory.`
-    : `Unload ${pinned} (\`hal0 slot unload ${pinned}\`) or set pinned = false for it, or ${smaller} (\`hal0 slot edit ${slot}\`).`
+    : `Unload ${pinned} (\`hal0 slot unload ${pinned} --force\`) or set pinned = false for it, or ${smaller} (\`hal0 slot edit ${slot}\`).`
 }
 
 function worstOf(snapshot: MemorySnapshot, asker: Placed, gone: ReadonlySet<string>): Balance | undefined {
-  return balancesOf(snapshot, asker, gone).toSorted((a, b) => b.missingBytes - a.missingBytes)[0]
-}
-
-function balancesOf(snapshot: MemorySnapshot, asker: Placed, gone: ReadonlySet<string>): readonly Balance[] {
-  const found = balanceFor(snapshot, asker, { gone })
-  return found.kind === 'known' ? found.balances : []
+  return balancesOf(snapshot, asker, { gone }).toSorted((a, b) => b.missingBytes - a.missingBytes)[0]
 }
 
 function nothingKnown(asker: Placed): Shortage {
