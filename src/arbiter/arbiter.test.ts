@@ -352,6 +352,21 @@ it('a person switches at once, with a pin; a switch to nothing is told so', asyn
   expect((await failure(alone.switchover({ mode: 'img', force: true }))).code).toBe('gpu.img_slot_missing')
 })
 
+it('turns that begin while ComfyUI holds models: it is asked to let go, once', async () => {
+  const w = world()
+  w.setting = 'off'
+  w.add('img', { ...(w.slots.get('img') ?? {}), state: 'ready' })
+  const arbiter = await w.open()
+  await w.clock.advance(1_000)
+  w.imagesHeld = true
+  w.setting = 'auto'
+  arbiter.look()
+  await w.clock.advance(1_000)
+  arbiter.look()
+  await w.clock.advance(1_000)
+  expect([w.freed, w.mode]).toEqual([1, 'llm'])
+})
+
 it('turned off in image mode: everybody goes on, and what was unloaded comes back', async () => {
   const { w, arbiter } = await imageMode()
   const llm = w.request(arbiter, 'coder', 1_000)

@@ -5,6 +5,7 @@ import { announce } from './announce.ts'
 import { Claims } from './claims.ts'
 import { closedError, wrongModeError } from './errors.ts'
 import { refuseOverdue } from './expiry.ts'
+import { FreeOnBegin } from './free-on-begin.ts'
 import { LeashedClock } from './leashed-clock.ts'
 import type { ArbiterMode } from './ports.ts'
 import { QueueWatch } from './queue-watch.ts'
@@ -43,6 +44,7 @@ export class TurnLoop {
   #retryMs = 0
   #away: ReadonlySet<string> = new Set()
   readonly #vigil = new Vigil()
+  readonly #freeOnBegin: FreeOnBegin
   #cancelTimer: CancelTimer = () => {}
   #isLooking = false
   #looksAgain = false
@@ -59,6 +61,7 @@ export class TurnLoop {
     this.#queue = new QueueWatch(this.#deps, lastImageMs, () => this.wake())
     this.#host = this.#makeHost()
     this.#foreign = new Claims(this.#host)
+    this.#freeOnBegin = new FreeOnBegin(this.#deps)
     const wantedSlots = () =>
       new Set([...this.book.busySlots('llm'), ...this.book.waiters('llm').map((waiter) => waiter.slot)])
     this.#restorer = new Restorer({ ...this.#deps, state, wantedSlots })
@@ -137,6 +140,7 @@ export class TurnLoop {
 
   #look(): void {
     this.readRows()
+    this.#freeOnBegin.look(this.#groups.offBecause !== undefined, this.state.now.mode, this.#host.rowsOf('img'))
     const nowMs = this.nowMs
     for (const group of ['llm', 'img'] as const) {
       for (const waiter of this.book.waiters(group)) {

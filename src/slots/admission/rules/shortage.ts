@@ -54,13 +54,18 @@ export function findShortage(snapshot: MemorySnapshot, asker: Placed, gone: Read
   ]
   return {
     text: parts.filter((part) => part !== false).join('; '),
-    remedy: remedyFor(asker.slot, pinned[0]?.slot),
+    remedy: remedyFor(asker.slot, chooseUnpinned(pinned, shortfallBytes)),
     neededBytes: after.neededBytes,
     freeBytes,
     evictableBytes,
     shortfallBytes,
     pinned,
   }
+}
+
+/** The pinned slot whose memory would do; undefined = none alone has that much, or it cannot be told. */
+function chooseUnpinned(pinned: Shortage['pinned'], shortfallBytes: number): string | undefined {
+  return pinned.find(({ bytes }) => bytes === undefined || bytes >= shortfallBytes)?.slot
 }
 
 function remedyFor(slot: string, pinned: string | undefined): string {
