@@ -166,6 +166,10 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
       pulls,
       runners: () => listRunners(runners),
       hardware: () => readHardware(fleet.hardware),
+      problems: () => ({
+        settings_problem: live.problem() ?? null,
+        history_problem: fleet.store.problem ?? null,
+      }),
       loads: fleet.store.loads,
       capacity: () => fleet.desk.capacity(),
       metrics: () => fleet.metrics.render(),

@@ -8,7 +8,7 @@ import type { Capacity } from '../contract/capacity.ts'
 import type { ConfigReport } from '../contract/config-report.ts'
 import type { Hardware } from '../contract/hardware.ts'
 import type { RunnerRow } from '../contract/runner.ts'
-import type { DaemonFacts } from '../contract/status.ts'
+import type { DaemonFacts, Status } from '../contract/status.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
@@ -33,6 +33,8 @@ export interface ManagementPorts {
   readonly validate: () => Promise<ConfigReport>
   /** hal0.toml with its defaults, as it is in effect; secrets are redacted. */
   readonly settings: () => Readonly<Record<string, unknown>>
+  /** What does not stop the daemon, and people should know: see the keys of `Status`. */
+  readonly problems: () => Pick<Status, 'settings_problem' | 'history_problem'>
   /** The last loads of each slot; empty where the history is off and the daemon young. */
   readonly loads: Pick<LoadHistory, 'recent'>
   /** Memory and who holds it, read at each call. */

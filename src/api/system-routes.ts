@@ -33,11 +33,13 @@ const operation = createRoute({
   responses: { 200: jsonAnswer(operationSchema, 'The operation.'), ...errorResponse },
 })
 
+type Problems = ReturnType<ApiContext['ports']['problems']>
+
 /** Source: SPEC 16. */
 export function addSystemRoutes(app: OpenAPIHono<ApiEnv>, context: ApiContext): void {
-  const { slots, clock, daemon, operations } = context
+  const { slots, clock, daemon, operations, ports } = context
   app.openapi(health, (c) => c.json({ status: 'ok' as const, version: daemon().version }, 200))
-  app.openapi(status, (c) => c.json(statusOf(daemon(), slots, clock.nowMs()), 200))
+  app.openapi(status, (c) => c.json({ ...statusOf(daemon(), slots, clock.nowMs()), ...ports.problems() }, 200))
   app.openapi(operation, (c) => {
     const { id } = c.req.valid('param')
     const found = operations.find(id)
@@ -46,7 +48,7 @@ export function addSystemRoutes(app: OpenAPIHono<ApiEnv>, context: ApiContext): 
   })
 }
 
-function statusOf(facts: DaemonFacts, slots: Slots, nowMs: number): Status {
+function statusOf(facts: DaemonFacts, slots: Slots, nowMs: number): Omit<Status, keyof Problems> {
   const rows = slots.rows()
   const byState: Status['slots']['by_state'] = {}
   for (const { state } of rows) byState[state] = (byState[state] ?? 0) + 1

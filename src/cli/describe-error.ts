@@ -1,6 +1,7 @@
 import { ClientError, UnreachableError } from '../client/client-errors.ts'
 import { errorBody } from '../contract/error-body.ts'
 import { errnoOf, Hal0Error, messageOf } from '../kernel/errors.ts'
+import { betterRemedy } from './better-remedy.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { NoDaemonError } from './no-daemon-error.ts'
@@ -21,7 +22,14 @@ export interface ErrorReport {
 export function describeError(thrown: unknown): ErrorReport {
   if (thrown instanceof ClientError) {
     const details = { ...thrown.details, status: thrown.status, retry_after_s: thrown.retryAfterS }
-    return report(EXIT.failed, thrown.type ?? 'request_error', thrown, thrown.code, thrown.remedy, details)
+    return report(
+      EXIT.failed,
+      thrown.type ?? 'request_error',
+      thrown,
+      thrown.code,
+      betterRemedy(thrown) ?? thrown.remedy,
+      details,
+    )
   }
   if (thrown instanceof UnreachableError) {
     return report(EXIT.unreachable, 'connection_error', thrown, 'daemon.unreachable', WHERE_IS_IT, { url: thrown.url })
@@ -79,8 +87,10 @@ function report(
   }
 }
 
-/** The one or two lines on stderr: what happened (code), then what to do. */
+/** The one or two lines on stderr: what happened (code), then what to do, where the first does not say it already. */
 export function errorLines(told: ErrorReport): string {
   const first = `hal0: ${told.message} (${told.code})\n`
-  return told.remedy === undefined ? first : `${first}  ${told.remedy}\n`
+  const { remedy } = told
+  const isSaid = remedy !== undefined && told.message.toLowerCase().includes(remedy.replace(/\.$/, '').toLowerCase())
+  return remedy === undefined || remedy === '' || isSaid ? first : `${first}  ${remedy}\n`
 }

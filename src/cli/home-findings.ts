@@ -10,9 +10,15 @@ import type { Finding } from '../hardware/finding.ts'
 /**
  * What doctor says about the files of a home: the report of `config validate`, by what the files are for, and which engines they make usable
  * by everyone on the machine. Not ok = a mistake, a model file that is not there, or such an engine; never just an absent settings file.
- * Never rejects.
+ * `isRunning`: a daemon has this home now. Never rejects.
  */
-export async function findHomeFiles(home: Home): Promise<readonly Finding[]> {
+export async function findHomeFiles(
+  home: Home,
+  { isRunning }: { readonly isRunning: boolean },
+): Promise<readonly Finding[]> {
+  const consequence = isRunning
+    ? '; a start would fail; the running one goes on with what it said before'
+    : '; the daemon does not start'
   const { mistakes, warnings } = await validateHome(home)
   const gone = warnings.filter(({ code }) => code === 'slot.model_missing')
   const told = (isMeant: (row: ConfigMistakeRow) => boolean) => [...mistakes, ...gone].filter(isMeant).map(textOf)
@@ -38,7 +44,7 @@ export async function findHomeFiles(home: Home): Promise<readonly Finding[]> {
       name: 'settings',
       required: true,
       gives: 'hal0.toml: where the daemon listens, limits, engines',
-      ...verdict(settings, `${home.etc}/hal0.toml is absent or has no mistakes`, '; the daemon does not start'),
+      ...verdict(settings, `${home.etc}/hal0.toml is absent or has no mistakes`, consequence),
     },
     {
       name: 'slots',

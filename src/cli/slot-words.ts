@@ -2,11 +2,16 @@ import { type BreakerView, LOAD_PHASES, type LoadPhases, type SlotRow } from '..
 import type { SlotState } from '../contract/slot-state.ts'
 import type { Output } from './output.ts'
 
-type Binding = Pick<SlotRow, 'model_id' | 'file_model_id' | 'restart_needed' | 'config_problem'>
+type Binding = Pick<
+  SlotRow,
+  'model_id' | 'file_model_id' | 'restart_needed' | 'config_problem' | 'device' | 'type' | 'runner'
+>
 
 /** A model that is not the file's, and what the file binds. Undefined = it is the file's, or the file was edited and says so itself. */
 export function swappedModelText(row: Binding): string | undefined {
   const { model_id: modelId, file_model_id: fileModelId } = row
+  // It shows the model of the slot whose engine it rides, which its own file never names.
+  if (isRider(row)) return undefined
   // A file that was edited meanwhile: then `restart_needed` says so.
   if (modelId === null || modelId === fileModelId || row.restart_needed.includes('model')) return undefined
   const file = fileModelId === null ? 'its file binds none' : `its file binds ${fileModelId}`
@@ -14,6 +19,29 @@ export function swappedModelText(row: Binding): string | undefined {
   return row.config_problem === null ? `${modelId}, swapped in; ${file}` : `${modelId} runs; ${file}`
 }
 
+/** Is it a part of the NPU's one engine (`flm-stt`, `flm-embed`)? Its message says which slot it rides. */
+function isRider({ device, type, runner }: Binding): boolean {
+  return device === 'npu' && runner === 'flm' && type !== 'llm'
+}
+
+/** Does a context window mean anything to the engines of such slots? Those of speech and images are started without one. */
+export function hasContext({ type }: Pick<SlotRow, 'type'>): boolean {
+  return type === 'llm' || type === 'embedding' || type === 'reranking'
+}
+
+/**
+ * Of a slot that nobody has asked for yet, and whose program is not installed: what would be needed. Undefined = something else is the
+ * matter, or somebody did ask (then the whole problem is told).
+ */
+export function sleepingText(row: SlotRow): string | undefined {
+  const isUntouched = row.state === 'offline' && !row.autoload && row.last_used_at === null
+  if (!isUntouched || row.failure !== null || row.breaker !== null || row.phases !== null) return undefined
+  const program = /cannot start: no program "([^"]+)"/.exec(row.config_problem ?? '')?.[1]
+  return program === undefined ? undefined : `off, needs a program: ${program}`
+}
+
+/** States of a start that is under way. */
+const STARTING_STATES: readonly SlotState[] = ['pulling', 'starting', 'warming']
 /** States in which a start has come up: nothing is held back then, but a crash would count on. */
 const UP_STATES: readonly SlotState[] = ['ready', 'serving', 'idle']
 
@@ -24,9 +52,9 @@ export function breakerText(
 ): string {
   const count = `${failures} ${failures === 1 ? 'failure' : 'failures'}`
   if (UP_STATES.includes(slotState)) return `up after ${count}, not yet forgotten`
-  if (state === 'half_open') return `on trial after ${count}`
+  if (state === 'half_open' && STARTING_STATES.includes(slotState)) return `on trial after ${count}`
   const when = retryAfterS > 0 ? `next try in ${retryAfterS} s` : 'the next request tries again'
-  return `${state === 'parked' ? 'parked' : 'waiting'} after ${count}, ${when}`
+  return `${state === 'backoff' ? 'waiting' : 'parked'} after ${count}, ${when}`
 }
 
 /** Phases of a load in the order in which they happen: `spawn 40 ms, warm 2000 ms`. '' = none. */

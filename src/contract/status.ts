@@ -27,5 +27,9 @@ export const statusSchema = daemonFactsSchema.extend({
   in_flight: z.number().int().nonnegative(),
   /** Requests that wait for a load or for a place, over all slots. */
   queued: z.number().int().nonnegative(),
+  /** What is wrong with hal0.toml or models.toml, so that what the file said before still counts; null = nothing. */
+  settings_problem: z.string().nullable(),
+  /** Why loads are not written to hal0.db at present; null = they are. */
+  history_problem: z.string().nullable(),
 })
 export type Status = z.infer<typeof statusSchema>

@@ -1,6 +1,6 @@
 import type { Home } from '../files/home.ts'
 import { systemClock } from '../kernel/clock.ts'
-import { findHomeAccess, findNode, findSystem } from './find-basics.ts'
+import { findHistory, findHomeAccess, findNode, findSystem } from './find-basics.ts'
 import { findEmbeddedEngine, findLlamaServer } from './find-engines.ts'
 import { findGpu, findMemory, findNvidiaSmi } from './find-hardware.ts'
 import { findFlock, findPodman, findSystemd } from './find-services.ts'
@@ -50,6 +50,7 @@ export async function diagnose(
     podman,
     systemd,
     memory,
+    findHistory(machine),
   ]
   return { ok: findings.every((finding) => finding.ok || !finding.required), findings }
 }

@@ -34,6 +34,18 @@ export function findSystem(machine: Pick<Machine, 'platform' | 'arch'>): Finding
   }
 }
 
+/** Can hal0.db be used? Without it hal0 serves all the same. */
+export function findHistory(machine: Pick<Machine, 'findBindingProblem'>): Finding {
+  const problem = machine.findBindingProblem()
+  return {
+    name: 'history',
+    ok: problem === undefined,
+    required: false,
+    found: problem ?? 'the binding of better-sqlite3 can be loaded',
+    gives: 'the loads of each slot, kept over restarts of the daemon (hal0.db)',
+  }
+}
+
 /** May this user write the home, or make it? Looks only, makes nothing. */
 export async function findHomeAccess(home: Home): Promise<Finding> {
   const problems = await Promise.all([home.etc, home.varLib, home.varLog].map(whyNotWritable))

@@ -1,5 +1,5 @@
 import type { GpuRow, Hardware, MemoryPoolRow } from '../contract/hardware.ts'
-import { GIB } from '../kernel/units.ts'
+import { GIB, gibText } from '../kernel/units.ts'
 import type { Finding, Machine } from './finding.ts'
 import { readHostFigures } from './memory.ts'
 import { ignoreProblem } from './read-fact.ts'
@@ -44,13 +44,13 @@ function memoryText(pool: MemoryPoolRow | undefined): string {
   const shared = pool.kind === 'unified' ? ', shared with main memory' : ''
   const free =
     pool.free_bytes === null
-      ? `${gib(pool.total_bytes)} GiB, free unknown`
+      ? `${gibText(pool.total_bytes)}, free unknown`
       : freeText(pool.free_bytes, pool.total_bytes)
   return free + shared
 }
 
 function freeText(freeBytes: number, totalBytes: number): string {
-  return `${gib(freeBytes)} of ${gib(totalBytes)} GiB free`
+  return `${gibText(freeBytes)} of ${gibText(totalBytes)} free`
 }
 
 /** Does NVIDIA's own tool answer? Without it hal0 cannot see how much memory those cards have free. */
@@ -71,7 +71,7 @@ function smiText(result: CommandResult): Pick<Finding, 'ok' | 'found'> {
 function cardText({ name = 'unnamed card', memory }: NvidiaCard): string {
   switch (memory.kind) {
     case 'own':
-      return `${name}, ${gib(memory.totalBytes)} GiB`
+      return `${name}, ${gibText(memory.totalBytes)}`
     case 'shared':
       return `${name}, no memory of its own`
     case 'unknown':
@@ -85,12 +85,8 @@ export async function findMemory(machine: Pick<Machine, 'root'>): Promise<Findin
   const { machine: whole, own } = await readHostFigures(machine.root, ignoreProblem)
   if (whole === undefined || own === undefined) return { ...base, ok: false, found: '/proc/meminfo could not be read' }
   const limit =
-    own.totalBytes < whole.totalBytes ? `; a cgroup limits the ${gib(whole.totalBytes)} GiB of this machine` : ''
-  const text = `${gib(own.availableBytes)} of ${gib(own.totalBytes)} GiB available${limit}`
+    own.totalBytes < whole.totalBytes ? `; a cgroup limits the ${gibText(whole.totalBytes)} of this machine` : ''
+  const text = `${gibText(own.availableBytes)} of ${gibText(own.totalBytes)} available${limit}`
   const ok = own.availableBytes >= LITTLE_MEMORY_BYTES
   return { ...base, ok, found: ok ? text : `only ${text}` }
-}
-
-function gib(bytes: number): string {
-  return (bytes / GIB).toFixed(1)
 }

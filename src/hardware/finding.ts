@@ -2,7 +2,7 @@ import type { RunCommand } from './run-command.ts'
 
 /** One line of `hal0 doctor`. */
 export interface Finding {
-  /** Stable, kebab-case: `node`, `system`, `home`, `flock`, `embedded-engine`, `llama-server`, `gpu`, `nvidia-smi`, `podman`, `systemd`, `memory`; of the home's files `settings`, `slots`, `models`. */
+  /** Stable, kebab-case: `node`, `system`, `home`, `flock`, `embedded-engine`, `llama-server`, `gpu`, `nvidia-smi`, `podman`, `systemd`, `memory`, `history`; of the home's files `settings`, `slots`, `models`. */
   readonly name: string
   readonly ok: boolean
   /** hal0 cannot run here while a required thing is not ok; everything else only adds abilities. */
@@ -26,4 +26,6 @@ export interface Machine {
   readonly run: RunCommand
   /** Folder of an installed package as hal0 itself would find it; undefined = not installed. */
   readonly findPackage: (name: string) => string | undefined
+  /** Why the binding of SQLite cannot be loaded, and what mends it; undefined = it can. */
+  readonly findBindingProblem: () => string | undefined
 }

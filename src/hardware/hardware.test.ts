@@ -33,6 +33,7 @@ async function machineWith(name: string, files: Record<string, string>, programs
     arch: 'x64',
     run: async (program) => programs[program] ?? { kind: 'missing' },
     findPackage: (wanted) => `/nowhere/${wanted}`,
+    findBindingProblem: () => undefined,
   }
   return machine
 }
@@ -55,6 +56,16 @@ describe('diagnose', () => {
     const missing = findings.filter((finding) => !finding.ok).map((finding) => finding.name)
     expect(missing).toEqual(['llama-server', 'gpu', 'nvidia-smi', 'podman', 'systemd', 'memory'])
     expect(findings.every((finding) => finding.gives !== '' && finding.found !== '')).toBe(true)
+  })
+
+  it('can run where the history cannot be kept, and says what mends it', async () => {
+    const machine = await machineWith('forgetful', {}, { flock: answer('flock') })
+    const { ok, findings } = await diagnose(
+      { ...machine, findBindingProblem: () => 'no binding; `npm rebuild`' },
+      { home: homeAt(join(machine.root, 'home')) },
+    )
+    expect(ok).toBe(true)
+    expect(findings.at(-1)).toMatchObject({ name: 'history', ok: false, found: 'no binding; `npm rebuild`' })
   })
 
   it('cannot run where a home cannot be locked', async () => {
@@ -91,11 +102,11 @@ describe('diagnose', () => {
     const found = await findingsOf(machine)
     expect(Object.values(found).filter((finding) => !finding.ok)).toEqual([])
     expect(found['gpu']?.found).toBe(
-      'AMD (gpu_index 0), 15.0 of 16.0 GiB free; NVIDIA RTX A6000 (gpu_index 0) at 0000:21:00.0, 47.4 of 48.0 GiB free; ' +
+      'AMD (gpu_index 0), 15.0 GiB of 16.0 GiB free; NVIDIA RTX A6000 (gpu_index 0) at 0000:21:00.0, 47.4 GiB of 48.0 GiB free; ' +
         'Intel (gpu_index 0), memory unknown; NPU RyzenAI-npu4 (/dev/accel/accel0)',
     )
     expect(found['nvidia-smi']?.found).toBe('NVIDIA RTX A6000, 48.0 GiB')
-    expect(found['memory']?.found).toBe('16.0 of 32.0 GiB available')
+    expect(found['memory']?.found).toBe('16.0 GiB of 32.0 GiB available')
     expect(found['podman']?.found).toBe('Podman 5.4.2')
     expect(found['llama-server']?.found).toMatch(/usr\/bin\/llama-server, version 6000 \(abc\)$/)
   })
@@ -120,7 +131,7 @@ describe('diagnose', () => {
     const found = await findingsOf(machine)
     expect(found['memory']).toMatchObject({
       ok: true,
-      found: '1.5 of 2.0 GiB available; a cgroup limits the 32.0 GiB of this machine',
+      found: '1.5 GiB of 2.0 GiB available; a cgroup limits the 32.0 GiB of this machine',
     })
     expect(found['gpu']?.found).toMatch(/^AMD \(gpu_index 0\), memory unknown; .*mem_info_vram_total says "lots"/)
   })

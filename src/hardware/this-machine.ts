@@ -1,4 +1,5 @@
 import { findOwnPackage } from '../files/find-package.ts'
+import { findBindingProblem } from '../files/sqlite-binding.ts'
 import type { Machine } from './finding.ts'
 import { runCommand } from './run-command.ts'
 
@@ -12,5 +13,6 @@ export function thisMachine(): Machine {
     arch: process.arch,
     run: (program, args) => runCommand(program, args),
     findPackage: findOwnPackage,
+    findBindingProblem,
   }
 }

@@ -135,7 +135,8 @@ export const errorRegistry = {
     status: 404,
     retry: 'never',
     type: 'not_found_error',
-    remedy: 'Create an image slot first: `hal0 slot create img --type image --binary comfyui --model CHECKPOINT`.',
+    remedy:
+      'Make one: `hal0 slot create img --type image --binary comfyui --device gpu-cuda --model CHECKPOINT` (CHECKPOINT: by the name that ComfyUI has for it; the device may be another).',
   },
   'slot.illegal_transition': {
     status: 409,

@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync } from 'node:fs'
 import Sqlite, { type Database } from 'better-sqlite3'
+import { explainBinding } from '../files/sqlite-binding.ts'
 import { errnoOf, Hal0Error, messageOf } from '../kernel/errors.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import { type MigrateOptions, migrate } from './migrations.ts'
@@ -25,7 +26,7 @@ export function openDatabase(options: MigrateOptions): OpenedDatabase {
     return { kind: 'open', db: openWhole(options), movedTo: undefined, damage: '' }
   } catch (cause) {
     if (cause instanceof Hal0Error) throw cause
-    if (!isDamage(cause)) return { kind: 'off', reason: messageOf(cause) }
+    if (!isDamage(cause)) return { kind: 'off', reason: explainBinding(cause) ?? messageOf(cause) }
     try {
       const movedTo = moveAside(path)
       return { kind: 'open', db: openWhole(options), movedTo, damage: messageOf(cause) }

@@ -65,6 +65,8 @@ describe('reading', () => {
       slots: { total: 2, by_state: { ready: 1, offline: 1 } },
       in_flight: 2,
       queued: 1,
+      settings_problem: null,
+      history_problem: null,
     })
   })
 

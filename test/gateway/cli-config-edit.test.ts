@@ -63,6 +63,16 @@ describe.runIf(hasScript)('config edit', () => {
     expect(run).toMatchObject({ code: 0, said: expect.stringContaining('not changed') })
   })
 
+  it('hal0.toml: says which of the changed keys wait for the next start of the daemon', async () => {
+    const waits = await edit('hal0', 'sed -i s/8080/8123/ "$1"')
+    expect(waits).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('at once, but server.port at its next start'),
+    })
+    const counts = await edit('hal0', 'printf "[dispatcher]\\nload_wait_s = 5\\n" >> "$1"')
+    expect(counts).toMatchObject({ code: 0, said: expect.stringMatching(/reads it at once\s*$/) })
+  })
+
   it('who gives up leaves the file as it was, and is told where the text is', async () => {
     const run = await edit('hal0', 'echo "oops = " >> "$1"', ['n'])
     expect(run).toMatchObject({ code: 1, said: expect.stringMatching(/your text is in .*hal0\.toml/) })

@@ -71,20 +71,20 @@ describe('each command asks the daemon for the right thing, and says what came o
       `profiles.importEnvelope ${JSON.stringify({ envelope: ENVELOPE, overwrite: true })}`,
       /^long\tmade\nmine\tleft as it is: it is there$/m,
     ],
-    ['model list', 'models.list', /^org\/name\.q8\t4\.7 GB\tQ8_0\tllama\t8192\tagent\t$/m],
-    ['model show org/name.q8', 'models.show "org/name.q8"', /^size\t4\.7 GB$/m],
+    ['model list', 'models.list', /^org\/name\.q8\t4\.4 GiB\tQ8_0\tllama\t8192\tagent\t$/m],
+    ['model show org/name.q8', 'models.show "org/name.q8"', /^size\t4\.4 GiB$/m],
     [
       'model add x.gguf --id org/x --profile coding --mmproj /p.gguf --tag fast --mtp off',
       'models.add {"id":"org/x","path":"FOLDER/x.gguf","mmproj":"/p.gguf","mtp":false,"tags":["fast"],"preferred_profile":"coding"}',
       /^model org\/x is registered; next: hal0 slot create NAME --model org\/x$/m,
     ],
-    ['model scan', 'models.scan {}', /^name\tnew\t1\.0 kB\t\/models\/name\.gguf\n-\tpassed over: damaged\t/m],
+    ['model scan', 'models.scan {}', /^name\tnew\t1000 B\t\/models\/name\.gguf\n-\tpassed over: damaged\t/m],
     ['model scan . --register', 'models.scan {"folder":"FOLDER","register":true}', /name/],
     ['model inspect x.gguf', 'models.inspect "FOLDER/x.gguf"', /^architecture\tllama$/m],
     [
       'model rm org/name.q8 --delete-files',
       'models.remove "org/name.q8" {"deleteFiles":true}',
-      /^model org\/name\.q8 is forgotten; 1 files? deleted, 1\.0 kB freed$/m,
+      /^model org\/name\.q8 is forgotten; 1 files? deleted, 1000 B freed$/m,
     ],
     ['model pull --cancel org/name.q8', 'pulls.cancel "org/name.q8"', /cancelled; what is there stays/],
     [
@@ -152,12 +152,12 @@ describe('model pull', () => {
     const run = await hal0('model', 'pull', 'org/name', '--id', JOB.id)
     expect(run).toMatchObject({
       code: 0,
-      stdout: 'model org/name.q8 is here (1.0 MB); next: hal0 slot create NAME --model org/name.q8\n',
+      stdout: 'model org/name.q8 is here (977 KiB); next: hal0 slot create NAME --model org/name.q8\n',
     })
     expect(run.stderr.trimEnd().split('\n')).toEqual([
-      'pull org/name.q8: 250 kB of 1.0 MB (25 %), 50.0 kB/s',
-      'pull org/name.q8: 800 kB of 1.0 MB (80 %), 50.0 kB/s, taken up again once',
-      'pull org/name.q8: done, 1.0 MB of 1.0 MB (100 %)',
+      'pull org/name.q8: 244 KiB of 977 KiB (25 %), 48.8 KiB/s',
+      'pull org/name.q8: 781 KiB of 977 KiB (80 %), 48.8 KiB/s, taken up again once',
+      'pull org/name.q8: done, 977 KiB of 977 KiB (100 %)',
     ])
   })
 

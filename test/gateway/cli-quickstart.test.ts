@@ -195,7 +195,7 @@ describe('the slot commands against a running daemon', () => {
     })
     expect((await hal0('slot', 'list')).stdout).toMatch(/^agent\tready\thello\t[a-z]+\tembedded\tcpu\t\d+\t0\t.*\n$/)
     expect(await json('status')).toMatchObject({ home, pid: child.pid, slots: { total: 1, by_state: { ready: 1 } } })
-    expect(await json('slot', 'unload', 'agent')).toMatchObject({ name: 'agent', state: 'offline', pid: null })
+    expect(await json('slot', 'unload', 'agent', '--force')).toMatchObject({ name: 'agent', state: 'offline', pid: null })
     expect(await json('slot', 'load', 'agent')).toMatchObject({ name: 'agent', state: 'ready' })
     const before = await json('slot', 'show', 'agent')
     expect((await hal0('slot', 'restart', 'agent', '--drain', '0')).stdout).toMatch(/^slot agent is ready with hello/)
@@ -248,6 +248,16 @@ describe('doctor', () => {
     expect(run.stdout).toMatch(new RegExp(`^ok\\tsettings\\t${personal}/etc/hal0/hal0\\.toml`, 'm'))
     expect(run.stdout).toMatch(/^ok\tslots\tagent\t/m)
     expect(run.stdout).toMatch(/^ok\tmodels\thello\t/m)
+    // Wrong while it runs: only daemon.log said that what was there before still counts, and doctor that the daemon does not start.
+    await writeFile(join(personal, 'etc/hal0/hal0.toml'), '[server]\nprot = 1\n')
+    const wrong = await runCli(['doctor'], { userFolder: folder })
+    expect(wrong.stdout).toMatch(
+      /^FAIL\tsettings\t.*prot.*; a start would fail; the running one goes on with what it said before\t/m,
+    )
+    const status = async () => (await runCli(['status'], { userFolder: folder })).stdout
+    await expect
+      .poll(status, { timeout: 20_000 })
+      .toMatch(/^settings\twhat was there before still counts: .*server\.prot/m)
     // Nothing runs any more, and the files are wrong: now it is needed most.
     child.process.kill('SIGTERM')
     await child.ended

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Hal0Error } from '../../src/kernel/errors.ts'
 import { runCli } from '../support/run-cli.ts'
 import { startApi, type TestApi } from '../support/start-api.ts'
-import { CAPACITY, LOAD } from '../support/stub-ports.ts'
+import { CAPACITY, LOAD, RESOLVED } from '../support/stub-ports.ts'
 import { stubRow } from '../support/stub-slots-api.ts'
 
 let userFolder = ''
@@ -30,7 +30,10 @@ describe('the breaker', () => {
       'waiting after 2 failures, the next request tries again',
     ],
     [PARKED, 'parked after 5 failures, next try in 300 s'],
-    [{ state: 'half_open', failures: 6, retry_after_s: 0 } as const, 'on trial after 6 failures'],
+    [
+      { state: 'half_open', failures: 6, retry_after_s: 0 } as const,
+      'parked after 6 failures, the next request tries again',
+    ],
   ])('%j: slot list, slot show and status say it', async (breaker, text) => {
     api.slots.set(stubRow('coder', { state: 'error', breaker, message: 'it broke' }))
     const [list, show, status] = [await hal0('slot', 'list'), await hal0('slot', 'show', 'coder'), await hal0('status')]
@@ -38,6 +41,13 @@ describe('the breaker', () => {
     const remedy = breaker.retry_after_s > 0 ? ' (hal0 slot load coder tries at once)' : ''
     expect(show.stdout).toContain(`breaker\t${text}${remedy}\n`)
     expect(status.stdout).toContain(`breaker\tcoder: ${text}\n`)
+  })
+
+  it('is on trial only while the trial runs', async () => {
+    api.slots.set(
+      stubRow('coder', { state: 'warming', breaker: { state: 'half_open', failures: 6, retry_after_s: 0 } }),
+    )
+    expect((await hal0('status')).stdout).toContain('breaker\tcoder: on trial after 6 failures\n')
   })
 
   // It said "the next request tries again" of a slot that was ready.
@@ -60,11 +70,52 @@ it('slot list tells which slots are away for images', async () => {
   expect((await hal0('slot', 'list')).stdout).toMatch(/^coder\toffline\t.*\tunloaded for images, comes back$/m)
 })
 
+it('slot list: a slot that nobody asked for, and whose program is missing, is off and no error', async () => {
+  const problem = 'runner "kokoro" cannot start: no program "kokoro-server" on PATH; install it'
+  const fresh = stubRow('tts', { state: 'offline', pid: null, last_used_at: null, config_problem: problem })
+  api.slots.set(fresh)
+  expect((await hal0('slot', 'list')).stdout).toMatch(/^tts\t.*\toff, needs a program: kokoro-server$/m)
+  // Wanted at each start, or asked for: the whole problem.
+  for (const wanted of [{ autoload: true }, { breaker: PARKED }]) {
+    api.slots.set({ ...fresh, ...wanted })
+    expect((await hal0('slot', 'list')).stdout).toMatch(/^tts\t.*runner "kokoro" cannot start.*install it$/m)
+  }
+})
+
+it('a slot that rides the engine of the NPU has no model of its own, and none that was swapped in', async () => {
+  const rider = {
+    type: 'embedding',
+    device: 'npu',
+    runner: 'flm',
+    model_id: 'llama3.2:1b',
+    file_model_id: null,
+  } as const
+  api.slots.set(stubRow('flm-embed', { ...rider, message: 'rides slot flm' }))
+  expect((await hal0('slot', 'list')).stdout).toMatch(/^flm-embed\tready\tllama3\.2:1b\t.*\trides slot flm$/m)
+  expect((await hal0('slot', 'show', 'flm-embed')).stdout).toContain('model_id\tllama3.2:1b\n')
+})
+
 describe('slot show', () => {
+  it('tells a context window only where the engine has one', async () => {
+    const ctx = { ctx_effective: 8192, ctx_source: 'fallback' } as const
+    api.slots.set(stubRow('agent', ctx))
+    api.slots.set(stubRow('tts', { ...ctx, type: 'tts', runner: 'kokoro' }))
+    expect((await hal0('slot', 'show', 'agent')).stdout).toContain('ctx_effective\t8192\nctx_source\tfallback\n')
+    expect((await hal0('slot', 'show', 'tts')).stdout).not.toMatch(/ctx_|8192/)
+  })
+
+  it('slot resolved as well', async () => {
+    const launch = { ...RESOLVED, ctx_effective: 8192, ctx_source: 'fallback' } as const
+    Object.assign(api.ports.admin, { resolved: async () => launch })
+    expect((await hal0('slot', 'resolved', 'agent')).stdout).toContain('context\t8192 (fallback)\n')
+    Object.assign(api.ports.admin, { resolved: async () => ({ ...launch, runner: 'kokoro' }) })
+    expect((await hal0('slot', 'resolved', 'agent')).stdout).not.toContain('context\t')
+  })
+
   it('tells memory and the last loads with their phases', async () => {
     api.slots.set(stubRow('agent', { mem_bytes: 3_210_000_000, phases: LOAD.phases }))
     const { stdout } = await hal0('slot', 'show', 'agent')
-    expect(stdout).toContain('memory\t3.2 GB\n')
+    expect(stdout).toContain('memory\t3.0 GiB\n')
     expect(stdout).toMatch(
       /^load\t2026-01-01T00:00:00\.000Z hello: ready after 2300 ms \(spawn 40 ms, warm 2000 ms, sanity 260 ms\)$/m,
     )
@@ -98,10 +149,21 @@ describe('status', () => {
   it('tells the memory of each pool', async () => {
     api.slots.set(stubRow('coder', { breaker: PARKED }))
     const { stdout } = await hal0('status')
-    expect(stdout).toContain('memory\thost: 12.3 GB free of 64.0 GB, 4.1 GB promised to loads\n')
+    expect(stdout).toContain('memory\thost: 11.5 GiB free of 59.6 GiB, 3.8 GiB promised to loads\n')
     expect(stdout).toContain('memory\tgpu0: free memory unknown\n')
     const json = JSON.parse((await hal0('status', '--json')).stdout)
     expect(json).toMatchObject({ version: '1.2.3', breakers: { coder: PARKED }, memory: CAPACITY.pools })
+  })
+
+  // Only daemon.log said so.
+  it('tells that the last good settings count, and that history is off', async () => {
+    expect((await hal0('status')).stdout).not.toMatch(/^(settings|history)\t/m)
+    const problems = { settings_problem: 'hal0.toml: server.prot: unknown key', history_problem: 'no binding' }
+    Object.assign(api.ports, { problems: () => problems })
+    const { stdout } = await hal0('status')
+    expect(stdout).toContain('settings\twhat was there before still counts: hal0.toml: server.prot: unknown key\n')
+    expect(stdout).toContain('history\toff, loads are not written: no binding\n')
+    expect(JSON.parse((await hal0('status', '--json')).stdout)).toMatchObject(problems)
   })
 
   it('is told although memory cannot be read', async () => {

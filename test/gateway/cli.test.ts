@@ -34,6 +34,7 @@ describe('without a daemon', () => {
       'podman',
       'systemd',
       'memory',
+      'history',
       'settings',
       'slots',
       'profiles',
@@ -51,7 +52,7 @@ describe('without a daemon', () => {
     }
     // In a pipe: one line of tab-separated cells per finding.
     const plain = await hal0('doctor', '--home', join(userFolder, 'home'))
-    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(16)
+    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(17)
     expect(plain.stdout).toMatch(/^ok\tnode\tNode\.js /)
   })
 
@@ -68,7 +69,9 @@ describe('without a daemon', () => {
     await writeFile(join(home, 'etc/hal0/hal0.toml'), '[server]\nprot = 1\n')
     const run = await hal0('doctor', '--home', home)
     expect(run.code).toBe(1)
-    expect(run.stdout).toMatch(/^FAIL\tsettings\t.*hal0\.toml: server\.prot: unknown key; did you mean port\?/m)
+    expect(run.stdout).toMatch(
+      /^FAIL\tsettings\t.*hal0\.toml: server\.prot: unknown key; did you mean port\?; the daemon does not start\t/m,
+    )
     await writeFile(join(home, 'etc/hal0/hal0.toml'), 'port = \n')
     const broken = await hal0('doctor', '--home', home)
     expect(broken.stdout).toMatch(/^FAIL\tsettings\t.*hal0\.toml: line 1, column \d+: not valid TOML: /m)

@@ -46,7 +46,7 @@ export async function configEdit(what: string, name: string | undefined, globals
     keepDraft = false
     output.result(
       { file: target.file, changed },
-      () => `${target.file}: ${changed ? target.afterwards : 'not changed'}`,
+      () => `${target.file}: ${changed ? target.afterwards(before?.toString() ?? '', text) : 'not changed'}`,
     )
   } finally {
     const isLeft = keepDraft && (await readConfigText(draft)) !== 'absent'

@@ -1,3 +1,4 @@
+import { findDaemon } from '../../client/find-daemon.ts'
 import { readDaemonSettings } from '../../config/settings/daemon-settings.ts'
 import type { Home } from '../../files/home.ts'
 import { diagnose } from '../../hardware/doctor.ts'
@@ -17,7 +18,8 @@ export async function doctor(globals: GlobalOptions): Promise<ExitCode> {
   const home = await chooseHome(globals)
   const llamaServer = await configuredLlamaServer(home)
   const machine = await diagnose(thisMachine(), { home, ...(llamaServer === undefined ? {} : { llamaServer }) })
-  const files = await findHomeFiles(home)
+  const isRunning = (await findDaemon({ env: {}, home })).kind === 'found'
+  const files = await findHomeFiles(home, { isRunning })
   const ok = machine.ok && files.every((finding) => finding.ok || !finding.required)
   const findings = [...machine.findings, ...files]
   output.result({ ok, findings }, () => {
@@ -43,7 +45,7 @@ function verdict(finding: Finding, isFile: boolean): string {
 }
 
 function summary(ok: boolean): string {
-  return ok ? 'hal0 can run here.' : 'hal0 cannot run here until every FAIL above is mended.'
+  return ok ? 'hal0 can run here.' : 'hal0 does not start here until every FAIL above is mended.'
 }
 
 /** With mistakes in the settings (told by a finding of its own) it looks on PATH. */

@@ -1,7 +1,7 @@
 import type { SlotRow } from '../../contract/slot-row.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
-import { breakerText, swappedModelText } from '../slot-words.ts'
+import { breakerText, sleepingText, swappedModelText } from '../slot-words.ts'
 
 const HEAD = ['NAME', 'STATE', 'MODEL', 'PROFILE', 'RUNNER', 'DEVICE', 'PORT', 'IN FLIGHT', 'MESSAGE'] as const
 
@@ -32,7 +32,7 @@ function cells(row: SlotRow): string[] {
 /** What a person should know first: whether starts are held back, or images have its memory, why it cannot start, or failed, else what waits for a restart; and which model is not the file's. */
 function remark(row: SlotRow): string {
   const { breaker, failure, message, restart_needed, config_problem } = row
-  const said = config_problem ?? failure?.message ?? message
+  const said = sleepingText(row) ?? config_problem ?? failure?.message ?? message
   const pending = restart_needed.length === 0 ? '' : `restart needed: ${restart_needed.join(', ')}`
   const held = breaker === null ? '' : breakerText(breaker, row.state)
   const away = row.managed_by === 'arbiter' ? 'unloaded for images, comes back' : ''

@@ -33,8 +33,12 @@ function resolvedText(launch: ResolvedLaunch, output: Output): string {
   return parts.join('\n\n')
 }
 
+/** They are started without a context window: that of the answer is a stand-in. */
+const RUNNERS_WITHOUT_CONTEXT = ['comfyui', 'kokoro', 'moonshine', 'qwen3tts', 'vibevoice']
+
 function facts(launch: ResolvedLaunch): string[][] {
   const { speculation, thinking, env } = launch
+  const hasNoContext = launch.ctx_source === 'fallback' && RUNNERS_WITHOUT_CONTEXT.includes(launch.runner)
   const enabled = thinking.enabled === null ? 'the template decides' : thinking.enabled ? 'on' : 'off'
   const pinned = thinking.pinned_by === null ? '' : `, pinned by ${thinking.pinned_by}`
   return [
@@ -42,7 +46,7 @@ function facts(launch: ResolvedLaunch): string[][] {
     ['model', launch.model_id ?? ''],
     ['profile', `${launch.profile} (${launch.profile_source})`],
     ['runner', launch.runner],
-    ['context', `${launch.ctx_effective} (${launch.ctx_source})`],
+    ['context', hasNoContext ? '' : `${launch.ctx_effective} (${launch.ctx_source})`],
     ['speculation', speculation.detail === '' ? speculation.mode : `${speculation.mode}: ${speculation.detail}`],
     ['thinking', `${enabled} (${thinking.source}${pinned})`],
     ['environment', shellLine(Object.entries(env).map(([key, value]) => `${key}=${value}`))],

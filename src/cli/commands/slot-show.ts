@@ -1,9 +1,10 @@
 import type { LoadRecord } from '../../contract/load-record.ts'
 import type { SlotRow } from '../../contract/slot-row.ts'
+import { slotRemedy } from '../better-remedy.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { bytesText } from '../size-text.ts'
-import { breakerText, phasesText, swappedModelText } from '../slot-words.ts'
+import { breakerText, hasContext, phasesText, swappedModelText } from '../slot-words.ts'
 
 /** How many loads are shown: enough to see whether the last one was an exception. */
 const SHOWN_LOADS = 5
@@ -21,7 +22,8 @@ export async function slotShow(name: string, globals: GlobalOptions): Promise<vo
 
 /** Key and value lines; what is unknown or empty is left out. */
 function rowLines(row: SlotRow, loads: readonly LoadRecord[]): string[][] {
-  const { failure, phases, restart_needed, config_drift, breaker, mem_bytes, ...facts } = row
+  const { failure, phases, restart_needed, config_drift, breaker, mem_bytes, ...rest } = row
+  const facts = hasContext(row) ? rest : { ...rest, ctx_effective: null, ctx_source: null }
   const lines = Object.entries({ ...facts, model_id: swappedModelText(row) ?? row.model_id }).map(([key, value]) => [
     key,
     value === null ? '' : Array.isArray(value) ? value.join(', ') : String(value),
@@ -40,7 +42,7 @@ function rowLines(row: SlotRow, loads: readonly LoadRecord[]): string[][] {
   if (failure !== null) {
     lines.push(['failure', `${failure.message} (${failure.code})`])
     lines.push(['engine said', failure.line ?? ''])
-    lines.push(['remedy', failure.remedy])
+    lines.push(['remedy', slotRemedy(row, failure)])
   }
   return lines.filter(([, value]) => value !== '')
 }

@@ -16,7 +16,10 @@ export async function status(globals: GlobalOptions): Promise<void> {
   const held = rows.filter(({ breaker }) => breaker !== null)
   const breakers = Object.fromEntries(held.map(({ name, breaker }) => [name, breaker]))
   output.result({ ...facts, breakers, memory }, () =>
-    output.table(['KEY', 'VALUE'], [...lines(facts), ...breakerLines(held), ...memoryLines(memory ?? [])]),
+    output.table(
+      ['KEY', 'VALUE'],
+      [...lines(facts), ...problemLines(facts), ...breakerLines(held), ...memoryLines(memory ?? [])],
+    ),
   )
 }
 
@@ -42,6 +45,14 @@ function lines(facts: Status): string[][] {
     ['up for', durationText(facts.uptime_s)],
     ['slots', `${facts.slots.total}${states.length === 0 ? '' : ` (${states.join(', ')})`}`],
     ['requests', `${facts.in_flight} in flight, ${facts.queued} waiting`],
+  ]
+}
+
+/** What does not stop the daemon, and else only its log would say. */
+function problemLines({ settings_problem: settings, history_problem: history }: Status): string[][] {
+  return [
+    ...(settings === null ? [] : [['settings', `what was there before still counts: ${settings}`]]),
+    ...(history === null ? [] : [['history', `off, loads are not written: ${history}`]]),
   ]
 }
 

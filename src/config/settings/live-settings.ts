@@ -12,6 +12,8 @@ export interface LiveSettings {
   modelIds(): ReadonlySet<string>
   /** The (first) file of a model; undefined = there is no such row. */
   modelFile(id: string): string | undefined
+  /** What is wrong with the files now, where what they said before still counts. Undefined = nothing. */
+  problem(): string | undefined
   /**
    * Reads both files again, or those of them that are among `changed` (absolute paths): another one may be half written at this moment, which
    * reads as if keys had been taken out. A wrong one keeps what was, and is told to log and bus. Never rejects.
@@ -58,6 +60,7 @@ export async function openLiveSettings(deps: LiveSettingsDeps): Promise<LiveSett
       const row = models.get(id)
       return row === undefined ? undefined : firstFileOf(row)
     },
+    problem: () => (problems.size === 0 ? undefined : [...problems.values()].join('; ')),
     reload: async (changed) => {
       const isMeant = (part: string, path: string) =>
         changed === undefined || changed.includes(path) || problems.has(part)
