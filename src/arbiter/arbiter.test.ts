@@ -355,7 +355,7 @@ it('a person switches at once, with a pin; a switch to nothing is told so', asyn
 it('turns that begin while ComfyUI holds models: it is asked to let go, once', async () => {
   const w = world()
   w.setting = 'off'
-  w.add('img', { ...(w.slots.get('img') ?? {}), state: 'ready' })
+  w.add('img', { ...w.slots.get('img'), state: 'ready' })
   const arbiter = await w.open()
   await w.clock.advance(1_000)
   w.imagesHeld = true

@@ -26,7 +26,7 @@ export function refusalOf(loop: TurnLoop, slot: string): Hal0Error | undefined {
 /** Why it is in vain to unload the language models for this image slot; undefined = nothing is known against it. Errors: `gpu.img_not_ready`, `slot.not_ready`. */
 export function imageProblemOf(row: SlotRow | undefined): Hal0Error | undefined {
   if (row === undefined || isResident(row)) return undefined
-  if (row.model_id === null && !isSelfManagedRunner(row.runner)) return noModelBound(row.name)
+  if (row.model_id === null && !isSelfManagedRunner(row.runner)) return noModelBound(row.name, row.runner)
   if (row.config_problem !== null) return imageNotReadyError(row.name, new Error(row.config_problem))
   const waitS = row.breaker?.retry_after_s ?? 0
   return waitS > 0 ? imageNotReadyError(row.name, new Error('it failed before and rests'), waitS) : undefined

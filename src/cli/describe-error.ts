@@ -1,7 +1,6 @@
 import { ClientError, UnreachableError } from '../client/client-errors.ts'
 import { errorBody } from '../contract/error-body.ts'
 import { errnoOf, Hal0Error, messageOf } from '../kernel/errors.ts'
-import { betterRemedy } from './better-remedy.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { NoDaemonError } from './no-daemon-error.ts'
@@ -22,14 +21,7 @@ export interface ErrorReport {
 export function describeError(thrown: unknown): ErrorReport {
   if (thrown instanceof ClientError) {
     const details = { ...thrown.details, status: thrown.status, retry_after_s: thrown.retryAfterS }
-    return report(
-      EXIT.failed,
-      thrown.type ?? 'request_error',
-      thrown,
-      thrown.code,
-      betterRemedy(thrown) ?? thrown.remedy,
-      details,
-    )
+    return report(EXIT.failed, thrown.type ?? 'request_error', thrown, thrown.code, thrown.remedy, details)
   }
   if (thrown instanceof UnreachableError) {
     return report(EXIT.unreachable, 'connection_error', thrown, 'daemon.unreachable', WHERE_IS_IT, { url: thrown.url })

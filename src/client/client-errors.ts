@@ -36,13 +36,6 @@ export class ClientError extends Error {
     this.retryAfterS = facts.retryAfterS
     this.details = facts.details ?? {}
   }
-
-  /** The same failure with another remedy. */
-  withRemedy(remedy: string): ClientError {
-    const { code, type, message, status, param, retryAfterS, details } = this
-    const facts = { code, message, status, remedy, param, retryAfterS, details }
-    return new ClientError(type === undefined ? facts : { ...facts, type })
-  }
 }
 
 /** No daemon answers at that address, or the connection to it broke. */

@@ -1,3 +1,4 @@
+import { isSeedSlot } from '../config/slots/rules/seed-slot-table.ts'
 import type { SlotFailure, SlotState } from '../contract/slot-state.ts'
 import type { Publisher } from '../events/bus.ts'
 import type { ErrorCode } from '../kernel/error-registry.ts'
@@ -13,7 +14,9 @@ const STOP_RETRY_MS = 5_000
 /** There is no such slot. `known`: those there are. */
 export function noSlotError(slot: string, known: readonly string[]): Hal0Error {
   const list = known.length === 0 ? '' : ` (there are: ${listNames(known)})`
-  const remedy = 'List the slots with `hal0 slot list`, or make it: `hal0 slot create NAME --model ID`.'
+  const remedy = isSeedSlot(slot)
+    ? `A slot of this name comes with hal0: \`hal0 slot reseed ${slot}\` makes it.`
+    : 'List the slots with `hal0 slot list`, or make it: `hal0 slot create NAME --model ID`.'
   return Hal0Error.of('slot.not_found', `no slot ${JSON.stringify(slot)}${list}`, { details: { slot, remedy } })
 }
 

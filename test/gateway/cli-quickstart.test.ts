@@ -195,7 +195,11 @@ describe('the slot commands against a running daemon', () => {
     })
     expect((await hal0('slot', 'list')).stdout).toMatch(/^agent\tready\thello\t[a-z]+\tembedded\tcpu\t\d+\t0\t.*\n$/)
     expect(await json('status')).toMatchObject({ home, pid: child.pid, slots: { total: 1, by_state: { ready: 1 } } })
-    expect(await json('slot', 'unload', 'agent', '--force')).toMatchObject({ name: 'agent', state: 'offline', pid: null })
+    expect(await json('slot', 'unload', 'agent', '--force')).toMatchObject({
+      name: 'agent',
+      state: 'offline',
+      pid: null,
+    })
     expect(await json('slot', 'load', 'agent')).toMatchObject({ name: 'agent', state: 'ready' })
     const before = await json('slot', 'show', 'agent')
     expect((await hal0('slot', 'restart', 'agent', '--drain', '0')).stdout).toMatch(/^slot agent is ready with hello/)

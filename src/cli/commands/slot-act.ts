@@ -1,7 +1,6 @@
 import type { Hal0Client } from '../../client/client.ts'
 import type { SlotActionResult, StopOptions } from '../../client/slots.ts'
 import type { SlotRow } from '../../contract/slot-row.ts'
-import { withSlotRemedy } from '../better-remedy.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { loadTimeText, withSlotProgress } from '../slot-progress.ts'
@@ -61,9 +60,7 @@ async function act(
     ...(options.drain === undefined ? {} : { drainS: options.drain }),
   }
   const before = await client.slots.show(name)
-  const result = await withSlotProgress(client, name, output, () => operation(client, stop)).catch((cause: unknown) => {
-    throw withSlotRemedy(cause, before)
-  })
+  const result = await withSlotProgress(client, name, output, () => operation(client, stop))
   if (result.done) {
     output.result(result.slot, () => endText(result.slot, isUnchanged(before, result.slot)))
     return result.slot

@@ -1,6 +1,5 @@
 import type { LoadRecord } from '../../contract/load-record.ts'
 import type { SlotRow } from '../../contract/slot-row.ts'
-import { slotRemedy } from '../better-remedy.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { bytesText } from '../size-text.ts'
@@ -42,7 +41,7 @@ function rowLines(row: SlotRow, loads: readonly LoadRecord[]): string[][] {
   if (failure !== null) {
     lines.push(['failure', `${failure.message} (${failure.code})`])
     lines.push(['engine said', failure.line ?? ''])
-    lines.push(['remedy', slotRemedy(row, failure)])
+    lines.push(['remedy', failure.remedy])
   }
   return lines.filter(([, value]) => value !== '')
 }

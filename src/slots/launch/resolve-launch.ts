@@ -36,7 +36,7 @@ export async function resolveLaunch(sources: LaunchSources, bound: SlotBinding):
   const { config } = bound
   const profile = await findProfile(sources.home, bound)
   const runner = findRunner(sources.runners, bound, profile)
-  if (bound.modelId === '' && !runner.isSelfManaged) throw noModelBound(config.name)
+  if (bound.modelId === '' && !runner.isSelfManaged) throw noModelBound(config.name, runner.key)
   const model = bound.modelId === '' ? undefined : await readModel(sources.home, runner, bound.modelId)
   const command = await runner.findCommand()
   const { abilities, help, build } = await runner.describe(command)
@@ -103,10 +103,17 @@ async function readModel(home: Home, runner: Pick<Runner, 'modelRef'>, id: strin
 }
 
 /** Nobody bound a model: only a person can change that. Source: SPEC 20 `slot.not_ready`. */
-export function noModelBound(slot: string): Hal0Error {
+export function noModelBound(slot: string, runner: string): Hal0Error {
+  const [word, where] = TAG_NAMES[runner] ?? ['ID', '`hal0 model list` shows the ids']
   return Hal0Error.of('slot.not_ready', `slot ${slot} has no model`, {
-    details: { slot, remedy: `Bind one: \`hal0 slot edit ${slot} --model ID\`; \`hal0 model list\` shows the ids.` },
+    details: { slot, remedy: `Bind one: \`hal0 slot edit ${slot} --model ${word}\`; ${where}.` },
   })
+}
+
+/** How each runner that names its models itself calls them, and where they are listed. */
+const TAG_NAMES: Readonly<Record<string, readonly [word: string, where: string]>> = {
+  comfyui: ['CHECKPOINT', 'by the name that ComfyUI has for it'],
+  flm: ['TAG', '`flm list` shows them'],
 }
 
 function findRunner(runners: RunnerRegistry, { config }: SlotBinding, profile: Profile): Runner {
