@@ -244,6 +244,17 @@ describe('while nothing may start', () => {
     await expect(request).resolves.toBeDefined()
   })
 
+  it('a restart, or a load of what was edited, stops nothing that could not start again', async () => {
+    const slot = await openReadyActor({})
+    slot.refuseStarts(IMAGES)
+    await expect(slot.restart()).rejects.toBe(IMAGES)
+    slot.setFiles('changed')
+    await expect(slot.load()).rejects.toBe(IMAGES)
+    slot.setFiles('same')
+    await expect(slot.load()).resolves.toMatchObject({ state: 'ready' })
+    expect(slot.runtime.starts).toHaveLength(1)
+  })
+
   it('a model whose turn it would be does not cost the engine that serves', async () => {
     const slot = await openReadyActor({})
     slot.refuseStarts(IMAGES)

@@ -77,7 +77,10 @@ export class WishHandler {
       this.#parts.drain.isOn ||
       this.#parts.wishes.closing !== undefined
     if (isStale) return this.#handleAgain(wish)
-    if (found.problem !== undefined) return wish.answer.reject(found.problem)
+    const isStopping = wish.type === 'restart' || found.restartNeeded.length > 0
+    // Nothing that works is stopped for what could not start.
+    const refusal = found.problem ?? (isStopping ? this.#parts.deps.startRefusal(this.#parts.name) : undefined)
+    if (refusal !== undefined) return wish.answer.reject(refusal)
     if (wish.type === 'swap') this.#parts.files.override = wish.override
     if (wish.type === 'restart') {
       this.#parts.files.override = this.#parts.files.overrideOfRestart
