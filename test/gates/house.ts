@@ -40,7 +40,7 @@ const cleanFiles: Readonly<Record<string, string>> = {
     '<!-- printed: a.toml -->\n| key | type | default | meaning |\n|---|---|---|---|\n| `ageMs` | number | `1` | How old. |\n<!-- end -->\n',
   'src/slots/rules/next.ts':
     "import type { rowSchema } from '../../contract/row.ts'\nimport { secondMs } from '../../kernel/units.ts'\n\nexport function nextAt(nowMs: number, row: typeof rowSchema): string {\n  return new Date(Date.UTC(2026, 0) + Math.max(nowMs, secondMs)).toISOString() + row.type\n}\n",
-  'src/slots/actor/actor.ts':
+  'src/slots/actor.ts':
     "import { rowSchema } from '../contract/row.ts'\nimport { facts } from '../models/facts.ts'\nimport { nextAt } from './rules/next.ts'\n\nexport const actor = nextAt(Date.now() + facts, rowSchema)\n",
   'src/gateway/server.ts':
     "import { guards } from '../access/guard.ts'\nimport { actor } from '../slots/actor.ts'\n\nexport const gateway = actor + String(guards)\n",
