@@ -61,13 +61,17 @@ export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSl
     },
     { clock, bus: deps.bus, writer },
   )
-  board.refresh({})
   if (before?.port !== undefined && before.port !== null) ports.prefer(name, before.port)
   const actor = new SlotActor(name, bound, board, deps)
   const adoption = deps.adoptions.get(name)
   deps.adoptions.delete(name)
-  if (adoption !== undefined) actor.post({ type: 'adopt', ...adoption })
-  else if (before?.extra.process !== undefined && before.port !== null) void tellStranger(name, before.port, deps)
+  if (adoption !== undefined) {
+    // It writes the record, and nothing is written before: a daemon that dies in between must not leave one that knows nothing of the engine.
+    actor.post({ type: 'adopt', ...adoption })
+  } else {
+    board.refresh({})
+    if (before?.extra.process !== undefined && before.port !== null) void tellStranger(name, before.port, deps)
+  }
   return { actor, writer, configuredPort: bound?.config.port }
 }
 
