@@ -66,7 +66,7 @@ describe('one engine, three slots', () => {
       expect(await errorOf(swapped)).toMatchObject({ code: 'slot.illegal_transition' })
     }
     expect((await hal0.row('flm')).pid).toBe(pid)
-    expect((await hal0.call('POST', '/api/slots/flm/unload')).status).toBe(200)
+    expect((await hal0.call('POST', '/api/slots/flm/unload?force=true')).status).toBe(200)
     for (const slot of ['flm', 'flm-stt', 'flm-embed']) {
       expect(await hal0.row(slot)).toMatchObject({ state: 'offline', pid: null })
     }
