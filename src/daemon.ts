@@ -8,8 +8,10 @@ import { readBaseline } from './config/home/look-at-config.ts'
 import { watchConfig } from './config/home/watch-config.ts'
 import { openLiveSettings } from './config/settings/live-settings.ts'
 import type { DaemonFile } from './contract/daemon-file.ts'
+import type { NewEvent } from './contract/events.ts'
 import type { DaemonFacts } from './contract/status.ts'
 import { DAEMON_LOG, openDaemonLog } from './daemon-log.ts'
+import { announce } from './events/announce.ts'
 import type { EventBus } from './events/bus.ts'
 import { createEventBus } from './events/memory-bus.ts'
 import { writeFileWhole } from './files/atomic-write.ts'
@@ -25,7 +27,6 @@ import { readHostMemory } from './hardware/memory.ts'
 import type { MemoryMeter } from './hardware/memory-meter.ts'
 import { systemClock } from './kernel/clock.ts'
 import { Hal0Error, messageOf } from './kernel/errors.ts'
-import type { Log } from './kernel/log.ts'
 import { isoTime } from './kernel/units.ts'
 import { createLiveRunners } from './live-runners.ts'
 import { createManagement, createRegistries, furnishHome } from './management.ts'
@@ -190,7 +191,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
 
   const file: DaemonFile = { url, pid: process.pid, started_at: startedAt }
   await writeFileWhole(daemonFilePath(home), `${JSON.stringify(file, null, 2)}\n`, 0o600)
-  announce(bus, log, 'daemon.started', `hal0 ${ownVersion()} serves ${url} from ${home.label}`)
+  announce({ log, bus }, ofDaemon('daemon.started', `hal0 ${ownVersion()} serves ${url} from ${home.label}`))
   void slots.autoload()
 
   let end: () => void = () => {}
@@ -201,7 +202,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   const keepEngines = settings.slots.on_exit === 'keep'
 
   async function shutDown(drainMs: number): Promise<void> {
-    announce(bus, log, 'daemon.stopping', 'hal0 stops')
+    announce({ log, bus }, ofDaemon('daemon.stopping', 'hal0 stops'))
     closing.abort()
     const serverClosed = new Promise((resolve) => server.close(resolve))
     try {
@@ -244,7 +245,6 @@ function refuseOpenBind(host: string): void {
   })
 }
 
-function announce(bus: EventBus, log: Log, type: string, message: string): void {
-  log.info({}, message)
-  bus.publish({ type, severity: 'info', source: 'daemon', message, data: {} })
+function ofDaemon(type: string, message: string): NewEvent {
+  return { type, severity: 'info', source: 'daemon', message, data: {} }
 }

@@ -35,7 +35,6 @@ function residentOf(actor: SlotActor): Resident | undefined {
   const engine = phase.kind === 'stopping' ? undefined : phase.engine
   // What runs counts, not what its file says by now.
   const config = engine?.binding.bound.config ?? files.bound?.config
-  const readySinceMs = phase.kind === 'up' ? phase.readySinceMs : undefined
   return {
     slot: row.name,
     state: row.state,
@@ -45,7 +44,7 @@ function residentOf(actor: SlotActor): Resident | undefined {
     need: engine?.need,
     pinned: evictions.isPinned,
     priority: row.priority,
-    lastUsedMs: Math.max(book.lastReleasedMs, readySinceMs ?? Number.NEGATIVE_INFINITY),
+    lastUsedMs: evictions.lastUsedMs,
     inFlight: book.inFlight,
     isLanes: row.managed_by === 'lane',
   }

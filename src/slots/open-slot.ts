@@ -1,5 +1,6 @@
 import { retiredKeysOf } from '../config/slots/rules/retired-keys.ts'
 import { readSlotFile, slotFilePath } from '../config/slots/slot-file.ts'
+import { announce } from '../events/announce.ts'
 import type { Home } from '../files/home.ts'
 import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import { isoTime } from '../kernel/units.ts'
@@ -76,14 +77,12 @@ export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSl
 }
 
 /** Once per slot and daemon. Source: SPEC 3 `slot.lru_flag_retired`. */
-function tellRetired(name: string, reason: string, { home, log, bus }: OpenSlotDeps): void {
-  const message = `slot ${name}: ${reason}; take it out of ${slotFilePath(home, name)}`
-  log.warn({ slot: name }, message)
-  bus.publish({
+function tellRetired(name: string, reason: string, deps: OpenSlotDeps): void {
+  announce(deps, {
     type: 'slot.lru_flag_retired',
     severity: 'warning',
     source: `slot:${name}`,
-    message,
+    message: `slot ${name}: ${reason}; take it out of ${slotFilePath(deps.home, name)}`,
     data: { slot: name },
   })
 }

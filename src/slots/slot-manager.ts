@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listSlotFiles, slotsFolder } from '../config/slots/slot-file.ts'
 import { NAME_RULE } from '../contract/names.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
+import { announce } from '../events/announce.ts'
 import { slotStatePath } from '../files/home.ts'
 import { messageOf } from '../kernel/errors.ts'
 import type { SlotActor } from './actor/actor.ts'
@@ -289,8 +290,7 @@ function acquire(
 }
 
 /** A person put it there to be a slot and would wait for it in vain. */
-function tellUnfit(file: string, { home, log, bus }: SlotManagerDeps): void {
-  const message = `${slotsFolder(home)}/${file} is not a slot: the name of its file cannot be a slot's; expected ${NAME_RULE}, then .toml`
-  log.warn({ file }, message)
-  bus.publish({ type: 'config.unfit_name', severity: 'warning', source: 'config', message, data: { file } })
+function tellUnfit(file: string, deps: SlotManagerDeps): void {
+  const message = `${slotsFolder(deps.home)}/${file} is not a slot: the name of its file cannot be a slot's; expected ${NAME_RULE}, then .toml`
+  announce(deps, { type: 'config.unfit_name', severity: 'warning', source: 'config', message, data: { file } })
 }

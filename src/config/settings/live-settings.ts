@@ -1,4 +1,5 @@
 import type { NewEvent } from '../../contract/events.ts'
+import { announce } from '../../events/announce.ts'
 import type { Home } from '../../files/home.ts'
 import { messageOf, toHal0Error } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -74,8 +75,6 @@ export async function openLiveSettings(deps: LiveSettingsDeps): Promise<LiveSett
   }
 }
 
-function tell({ log, bus }: LiveSettingsDeps, type: string, severity: 'info' | 'error', message: string): void {
-  if (severity === 'error') log.error({}, message)
-  else log.info({}, message)
-  bus.publish({ type, severity, source: 'config', message, data: {} })
+function tell(deps: LiveSettingsDeps, type: string, severity: 'info' | 'error', message: string): void {
+  announce(deps, { type, severity, source: 'config', message, data: {} })
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { PLAIN_GEOMETRY } from '../../../test/support/plain-geometry.ts'
 import type { GgufFacts } from '../../contract/model.ts'
 import { GIB, MIB } from '../../kernel/units.ts'
 import { estimateMemoryNeed } from './memory-need-estimate.ts'
@@ -19,20 +20,7 @@ const FACTS: GgufFacts = {
   split: null,
   license: null,
   size_bytes: GIB,
-  kv: {
-    layers: 3,
-    kv_heads: 1,
-    heads: 4,
-    embedding_length: 256,
-    key_length: null,
-    value_length: null,
-    kv_lora_rank: null,
-    rope_dimensions: null,
-    sliding_window: null,
-    sliding_window_pattern: null,
-    vocabulary: null,
-    ssm: null,
-  },
+  kv: { ...PLAIN_GEOMETRY, layers: 3 },
 }
 const file = (sizeBytes: number | null, facts: GgufFacts | null = FACTS): NeedFile => ({
   path: '/m/a.gguf',

@@ -1,23 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { PLAIN_GEOMETRY } from '../../../test/support/plain-geometry.ts'
 import type { KvGeometry } from '../../contract/model.ts'
 import { type KvRequest, kvCacheBytes } from './kv-bytes.ts'
 
-/** 2 layers of one head with 64 elements: 2 × (64 + 64) × 2 bytes = 512 bytes per cell in f16. */
-const PLAIN: KvGeometry = {
-  layers: 2,
-  kv_heads: 1,
-  heads: 4,
-  embedding_length: 256,
-  key_length: null,
-  value_length: null,
-  kv_lora_rank: null,
-  rope_dimensions: null,
-  sliding_window: null,
-  sliding_window_pattern: null,
-  vocabulary: null,
-  ssm: null,
-}
 const SSM = { conv_kernel: 4, inner_size: 32, state_size: 8, group_count: 1 }
 /** 3 × (32 + 2 × 1 × 8) + 8 × 32 = 400 elements of 4 bytes. */
 const SSM_BYTES = 1_600
@@ -34,7 +20,7 @@ const ask = (change: Partial<KvRequest> & { readonly of?: Partial<KvGeometry> } 
     ubatchTokens: 512,
     swaFull: false,
     ...rest,
-    geometry: { ...PLAIN, ...of },
+    geometry: { ...PLAIN_GEOMETRY, ...of },
   }
 }
 const bytesOf = (request: KvRequest) => {

@@ -1,4 +1,5 @@
 import { isPinned } from '../../config/slots/rules/is-pinned.ts'
+import { announce } from '../../events/announce.ts'
 import { EVICTED_EVENT, type EvictionReason } from '../admission/residents.ts'
 import type { ClaimTicket } from './claim-book.ts'
 import type { SlotParts } from './slot-parts.ts'
@@ -27,6 +28,13 @@ export class Evictions {
   get isQuiet(): boolean {
     const { book, claims, drain, life } = this.#partsOf()
     return life.phase.kind === 'up' && book.inFlight === 0 && book.queued === 0 && !drain.isOn && claims.isEmpty
+  }
+
+  /** Monotonic ms of the end of its last lease, or of its becoming ready, whichever is later. */
+  get lastUsedMs(): number {
+    const { book, life } = this.#partsOf()
+    const readySinceMs = life.phase.kind === 'up' ? life.phase.readySinceMs : undefined
+    return Math.max(book.lastReleasedMs, readySinceMs ?? Number.NEGATIVE_INFINITY)
   }
 
   get isPinned(): boolean {
@@ -82,13 +90,7 @@ export class Evictions {
   #tell(reason: EvictionReason, why: string): void {
     const { deps, name } = this.#partsOf()
     const message = `slot ${name} is unloaded: ${why}`
-    deps.log.info({ slot: name, reason }, message)
-    deps.bus.publish({
-      type: EVICTED_EVENT,
-      severity: 'info',
-      source: `slot:${name}`,
-      message,
-      data: { slot: name, reason },
-    })
+    const data = { slot: name, reason }
+    announce(deps, { type: EVICTED_EVENT, severity: 'info', source: `slot:${name}`, message, data })
   }
 }

@@ -3,15 +3,14 @@ import type { IdleFacts } from '../rules/next-idle.ts'
 import type { SlotParts } from './slot-parts.ts'
 
 /** What a slot is doing, as far as idling goes. Source: SPEC 7 "Idle". */
-export function idleFactsOf({ board, book, deps, evictions, files, life }: SlotParts): IdleFacts {
+export function idleFactsOf({ board, deps, evictions, files, life }: SlotParts): IdleFacts {
   const { phase } = life
-  const readySinceMs = phase.kind === 'up' && phase.hasModel ? phase.readySinceMs : undefined
   const { idle_timeout_s: idleTimeoutS, unload_after_s: unloadAfterS } = files.bound?.config ?? {}
   const { settings } = deps
   return {
-    isQuiet: readySinceMs !== undefined && evictions.isQuiet,
+    isQuiet: phase.kind === 'up' && phase.hasModel && evictions.isQuiet,
     isIdle: board.state === 'idle',
-    quietSinceMs: Math.max(book.lastReleasedMs, readySinceMs ?? Number.NEGATIVE_INFINITY),
+    quietSinceMs: evictions.lastUsedMs,
     idleTimeoutMs: idleTimeoutS === undefined ? settings.idleTimeoutMs : idleTimeoutS * SECOND_MS,
     unloadAfterMs: unloadAfterS === undefined ? settings.unloadAfterMs : unloadAfterS * SECOND_MS,
     isPinned: evictions.isPinned,

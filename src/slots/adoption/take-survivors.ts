@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { readSlotFile } from '../../config/slots/slot-file.ts'
 import type { LaunchRecord } from '../../contract/launch-record.ts'
 import type { SanityResult } from '../../contract/slot-state.ts'
+import { announce } from '../../events/announce.ts'
 import type { Publisher } from '../../events/bus.ts'
 import { type Home, slotLogPath, slotStatesFolder } from '../../files/home.ts'
 import { type Clock, sleep } from '../../kernel/clock.ts'
@@ -108,9 +109,9 @@ async function end(
   const said = `an engine of slot ${slot} that an earlier daemon left running (pid ${pid}`
   const message =
     outcome === 'still alive' ? `could not stop ${said}): ${reason}` : `stopped ${said}, ${outcome}): ${reason}`
-  log.warn({ slot, pid, attempt: attemptId, outcome, reason }, message)
   const data = { slot, pid, outcome, reason }
-  bus.publish({ type: 'slot.survivor_stopped', severity: 'warning', source: `slot:${slot}`, message, data })
+  const event = { type: 'slot.survivor_stopped', severity: 'warning', source: `slot:${slot}`, message, data } as const
+  announce({ log, bus }, event, { attempt: attemptId })
 }
 
 /** Of every slot that ever ran, by attempt. */

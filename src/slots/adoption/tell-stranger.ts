@@ -1,3 +1,4 @@
+import { announce } from '../../events/announce.ts'
 import type { Publisher } from '../../events/bus.ts'
 import { findPortHolder } from '../../hardware/port-holder.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -20,7 +21,6 @@ export async function tellStranger(
   const holder = await findPortHolder(port)
   const who = holder === undefined ? 'another process' : `another process (pid ${holder.pid}, ${holder.program})`
   const message = `slot ${slot} was up when hal0 ended; its engine is gone, and ${who} has its port ${port}: that one is not taken for it`
-  log.warn({ slot, port, holder }, message)
   const data = { slot, port, pid: holder?.pid ?? null, program: holder?.program ?? null }
-  bus.publish({ type: 'slot.stranger_refused', severity: 'warning', source: `slot:${slot}`, message, data })
+  announce({ log, bus }, { type: 'slot.stranger_refused', severity: 'warning', source: `slot:${slot}`, message, data })
 }

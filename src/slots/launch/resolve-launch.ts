@@ -9,6 +9,7 @@ import { assembleLaunch } from '../../launch/rules/assemble-launch.ts'
 import { modelOfTag } from '../../launch/rules/flm-layers.ts'
 import type { AssembledLaunch, LaunchModel, LaunchRequest } from '../../launch/rules/launch-request.ts'
 import type { RunnerRegistry } from '../../runners/registry.ts'
+import { tagWordsOf } from '../../runners/rules/service-keys.ts'
 import type { Runner } from '../../runners/runner.ts'
 import type { SlotBinding } from './read-binding.ts'
 
@@ -104,16 +105,10 @@ async function readModel(home: Home, runner: Pick<Runner, 'modelRef'>, id: strin
 
 /** Nobody bound a model: only a person can change that. Source: SPEC 20 `slot.not_ready`. */
 export function noModelBound(slot: string, runner: string): Hal0Error {
-  const [word, where] = TAG_NAMES[runner] ?? ['ID', '`hal0 model list` shows the ids']
+  const { word, where } = tagWordsOf(runner) ?? { word: 'ID', where: '`hal0 model list` shows the ids' }
   return Hal0Error.of('slot.not_ready', `slot ${slot} has no model`, {
     details: { slot, remedy: `Bind one: \`hal0 slot edit ${slot} --model ${word}\`; ${where}.` },
   })
-}
-
-/** How each runner that names its models itself calls them, and where they are listed. */
-const TAG_NAMES: Readonly<Record<string, readonly [word: string, where: string]>> = {
-  comfyui: ['CHECKPOINT', 'by the name that ComfyUI has for it'],
-  flm: ['TAG', '`flm list` shows them'],
 }
 
 function findRunner(runners: RunnerRegistry, { config }: SlotBinding, profile: Profile): Runner {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ContextChoice, LoadPhases } from '../../contract/slot-row.ts'
 import type { SanityResult } from '../../contract/slot-state.ts'
+import { announce } from '../../events/announce.ts'
 import { assertNever } from '../../kernel/result.ts'
 import type { EngineMessage } from '../actor/actor-messages.ts'
 import { unansweringError } from '../slot-failures.ts'
@@ -89,9 +90,9 @@ export class EngineLife {
     const { name, deps } = this.#core
     const { pid } = process.ref
     const message = `slot ${name} goes on with the engine that an earlier daemon started (pid ${pid}, port ${plan.port})`
-    deps.log.info({ slot: name, attempt: attemptId, pid }, message)
     const data = { slot: name, pid, port: plan.port }
-    deps.bus.publish({ type: 'slot.adopted', severity: 'info', source: `slot:${name}`, message, data })
+    const event = { type: 'slot.adopted', severity: 'info', source: `slot:${name}`, message, data } as const
+    announce(deps, event, { attempt: attemptId })
   }
 
   /** Ends what loads or is up; the leases are the caller's concern, before. `drainMs`: how long those took; `why`: for the row, also when it is off; '' = somebody asked. Does nothing while down or stopping. */

@@ -1,5 +1,5 @@
 import type { Device, SlotType } from '../../../contract/slot-row.ts'
-import { isTagRunner } from '../../../runners/rules/service-keys.ts'
+import { tagWordsOf } from '../../../runners/rules/service-keys.ts'
 import { SEED_SLOT_NAMES } from '../../rules/names.ts'
 
 /** A slot that hal0 makes by itself. */
@@ -116,7 +116,7 @@ function startText(name: SeedSlotName, isSelfManaged: boolean): string {
   }
   if (isSelfManaged) return `Its engine brings its own model: \`hal0 slot load ${name}\` starts it.`
   const edit = `It has no model yet: \`hal0 slot edit ${name} --model`
-  if (runner === 'flm') return `${edit} TAG\` binds one that \`flm list\` shows.`
-  if (isTagRunner(runner)) return `${edit} NAME\` binds a checkpoint, by the name that ComfyUI has for it.`
+  const tag = tagWordsOf(runner)
+  if (tag !== undefined) return `${edit} ${tag.word}\` binds one; ${tag.where}.`
   return `${edit} ID\` binds one that \`hal0 model list\` shows.`
 }
