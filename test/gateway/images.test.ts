@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ImageDefaults } from '../../src/gateway/paint.ts'
+import type { ImageDefaults } from '../../src/gateway/routes/paint.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
 import type { EngineEndpoint } from '../../src/slots/slots.ts'
 import { type RawRequest, send, start } from '../support/raw-http.ts'

@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../kernel/clock.ts'
+import type { CancelTimer, Clock } from '../../kernel/clock.ts'
 
 /** Calls once when nothing was seen for too long. */
 export interface StallGuard {

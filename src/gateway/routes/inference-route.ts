@@ -1,16 +1,16 @@
-import { Hal0Error } from '../kernel/errors.ts'
-import { SECOND_MS } from '../kernel/units.ts'
-import { remadeSoonError } from '../slots/slot-failures.ts'
-import type { Lease, Slots } from '../slots/slots.ts'
-import { sendError } from './answer.ts'
-import { acquireArbitrated, type Doorkeeper } from './arbitrated-lease.ts'
-import type { Exchange } from './exchange.ts'
-import type { ScanFault } from './json/json-scanner.ts'
-import { type BodyFacts, BodyScan, placeOf } from './json/scan-body.ts'
-import { spliceForEngine } from './json/splice-model.ts'
-import { readBody } from './read-body.ts'
-import { type RelayDeps, type RelayOutcome, relay } from './relay.ts'
-import { engineRequestHeaders } from './rules/headers.ts'
+import { Hal0Error } from '../../kernel/errors.ts'
+import { SECOND_MS } from '../../kernel/units.ts'
+import { remadeSoonError } from '../../slots/slot-failures.ts'
+import type { Lease, Slots } from '../../slots/slots.ts'
+import { sendError } from '../answer.ts'
+import { acquireArbitrated, type Doorkeeper } from '../arbitrated-lease.ts'
+import { readBody } from '../body/read-body.ts'
+import type { Exchange } from '../exchange.ts'
+import type { ScanFault } from '../json/json-scanner.ts'
+import { type BodyFacts, BodyScan, placeOf } from '../json/scan-body.ts'
+import { spliceForEngine } from '../json/splice-model.ts'
+import { type RelayDeps, type RelayOutcome, relay } from '../relay.ts'
+import { engineRequestHeaders } from '../rules/headers.ts'
 import {
   type EnginePath,
   type InferencePath,
@@ -18,10 +18,10 @@ import {
   slotTypeFor,
   THINKING_PATHS,
   waitLimitMs,
-} from './rules/match-route.ts'
-import { publicSlotError } from './rules/public-error.ts'
-import { type RouteDecision, resolveRoute } from './rules/resolve-route.ts'
-import { serverTiming } from './rules/server-timing.ts'
+} from '../rules/match-route.ts'
+import { publicSlotError } from '../rules/public-error.ts'
+import { type RouteDecision, resolveRoute } from '../rules/resolve-route.ts'
+import { serverTiming } from '../rules/server-timing.ts'
 
 /** The slot that serves registered models which no slot binds. Source: SPEC 11 "Resolution" 3. */
 export interface OnDemandSlot {

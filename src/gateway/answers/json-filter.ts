@@ -1,6 +1,6 @@
+import { encodeJsonString } from '../json/json-bytes.ts'
+import { JsonScanner } from '../json/json-scanner.ts'
 import { type AnswerFilter, NOTHING } from './answer-filter.ts'
-import { encodeJsonString } from './json/json-bytes.ts'
-import { JsonScanner } from './json/json-scanner.ts'
 
 export interface JsonFilter extends AnswerFilter {
   /** Is what was pushed one whole JSON text? */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect, it } from 'vitest'
-import { ManualClock } from '../../test/support/manual-clock.ts'
+import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { createClientStallGuard, takenBytesOf } from './client-stall.ts'
 
 function watched(limitMs = 800) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ManualClock } from '../../test/support/manual-clock.ts'
+import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { createStallGuard } from './stall-guard.ts'
 
 function guarded(limitMs = 300) {

@@ -1,7 +1,7 @@
-import type { ErrorBody } from '../contract/error-body.ts'
+import type { ErrorBody } from '../../contract/error-body.ts'
+import { scanBody } from '../json/scan-body.ts'
+import { spliceModel } from '../json/splice-model.ts'
 import { type AnswerFilter, NOTHING } from './answer-filter.ts'
-import { scanBody } from './json/scan-body.ts'
-import { spliceModel } from './json/splice-model.ts'
 import { endsStream } from './stream-end.ts'
 
 /** A line longer than this passes in pieces, and with the engine's own model name. */

@@ -1,9 +1,9 @@
-import type { SlotRow } from '../contract/slot-row.ts'
-import { Hal0Error } from '../kernel/errors.ts'
-import { SECOND_MS } from '../kernel/units.ts'
-import { sendJson } from './answer.ts'
-import type { Exchange } from './exchange.ts'
-import { type RouteQuery, resolveRoute, shortened } from './rules/resolve-route.ts'
+import type { SlotRow } from '../../contract/slot-row.ts'
+import { Hal0Error } from '../../kernel/errors.ts'
+import { SECOND_MS } from '../../kernel/units.ts'
+import { sendJson } from '../answer.ts'
+import type { Exchange } from '../exchange.ts'
+import { type RouteQuery, resolveRoute, shortened } from '../rules/resolve-route.ts'
 
 /** One entry of GET /v1/models. Source: SPEC 11. */
 interface ModelEntry {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { Hal0Error } from '../kernel/errors.ts'
-import { MIB } from '../kernel/units.ts'
+import { Hal0Error } from '../../kernel/errors.ts'
+import { MIB } from '../../kernel/units.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 
 export interface ReadBodyOptions {

@@ -1,10 +1,10 @@
-import type { ErrorBody } from '../contract/error-body.ts'
+import type { ErrorBody } from '../../contract/error-body.ts'
+import type { Exchange } from '../exchange.ts'
+import { type AnswerMode, chooseAnswerMode, WHOLE_LIMIT_BYTES } from '../rules/choose-answer-mode.ts'
+import { clientResponseHeaders, type HeaderBag } from '../rules/headers.ts'
 import { type AnswerFilter, NOTHING, untouched } from './answer-filter.ts'
 import { type ClientStallGuard, createClientStallGuard, takenBytesOf } from './client-stall.ts'
-import type { Exchange } from './exchange.ts'
 import { createJsonFilter, type JsonFilter } from './json-filter.ts'
-import { type AnswerMode, chooseAnswerMode, WHOLE_LIMIT_BYTES } from './rules/choose-answer-mode.ts'
-import { clientResponseHeaders, type HeaderBag } from './rules/headers.ts'
 import { createSseFilter, type SseFilter } from './sse-filter.ts'
 
 export interface AnswerWriterOptions {

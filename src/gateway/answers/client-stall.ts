@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { CancelTimer, Clock } from '../kernel/clock.ts'
+import type { CancelTimer, Clock } from '../../kernel/clock.ts'
 
 /** Looks so often within the limit: a stall is seen at most an eighth late. */
 const LOOKS_PER_LIMIT = 8

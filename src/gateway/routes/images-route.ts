@@ -1,6 +1,9 @@
-import { Hal0Error } from '../kernel/errors.ts'
-import { err, type Result } from '../kernel/result.ts'
-import type { Exchange } from './exchange.ts'
+import { Hal0Error } from '../../kernel/errors.ts'
+import { err, type Result } from '../../kernel/result.ts'
+import type { Exchange } from '../exchange.ts'
+import { chooseImageSlot, type ImageRoute } from '../rules/choose-image-slot.ts'
+import { IMAGES_PATH } from '../rules/match-route.ts'
+import { type ImageMistake, type ImageRequest, readImageRequest } from '../rules/read-image-request.ts'
 import {
   type InferenceDeps,
   type Ready,
@@ -11,9 +14,6 @@ import {
   waitOf,
 } from './inference-route.ts'
 import { type PaintDeps, paint } from './paint.ts'
-import { chooseImageSlot, type ImageRoute } from './rules/choose-image-slot.ts'
-import { IMAGES_PATH } from './rules/match-route.ts'
-import { type ImageMistake, type ImageRequest, readImageRequest } from './rules/read-image-request.ts'
 
 export type ImageDeps = InferenceDeps & PaintDeps
 

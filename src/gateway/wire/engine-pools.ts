@@ -1,5 +1,5 @@
-import type { Clock } from '../kernel/clock.ts'
-import type { Lease } from '../slots/slots.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Lease } from '../../slots/slots.ts'
 import { EngineConnection, KEEP_ALIVE_MS } from './engine-connection.ts'
 
 /**
