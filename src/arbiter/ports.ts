@@ -50,6 +50,8 @@ export interface Arbiter {
    * Errors: `gpu.image_mode`, `gpu.inference_mode`, `gpu.img_not_ready`, or the reason of `signal`.
    */
   enter(slot: string, options: EnterOptions): Promise<ArbiterPass>
+  /** The same where it needs no wait; undefined = `enter` has to be asked. Costs next to nothing. */
+  enterNow(slot: string): ArbiterPass | undefined
   /** Why this slot must not start now, for loads that no request of `enter` stands behind; undefined = it may. */
   refusal(slot: string): Hal0Error | undefined
   /** Is the slot unloaded for the other group, to be loaded again? */

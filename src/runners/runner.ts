@@ -11,6 +11,7 @@ export const ENGINE_ROUTES = [
   '/v1/responses',
   '/v1/rerank',
   '/v1/messages',
+  '/v1/messages/count_tokens',
   '/v1/audio/speech',
   '/v1/audio/transcriptions',
   '/v1/images/generations',
@@ -26,6 +27,7 @@ export const LLM_ENGINE_ROUTES = [
   '/v1/responses',
   '/v1/rerank',
   '/v1/messages',
+  '/v1/messages/count_tokens',
   '/tokenize',
 ] as const satisfies readonly EngineRoute[]
 

@@ -1,4 +1,6 @@
-import type { SlotRow } from '../contract/slot-row.ts'
+import type { Device, LoadPhases, SlotRow, SlotType } from '../contract/slot-row.ts'
+import type { SlotState } from '../contract/slot-state.ts'
+import type { Hal0Error } from '../kernel/errors.ts'
 import type { EngineRoute } from '../runners/runner.ts'
 import type { StartedBy } from './actor/start-gate.ts'
 
@@ -14,6 +16,8 @@ export interface EngineEndpoint {
   readonly onClientAbort: 'abort' | 'drain'
   /** What the engine answers; any other route is `dispatch.route_unsupported`. Source: SPEC 11. */
   readonly routes: readonly EngineRoute[]
+  /** Its streams tell their usage only when asked to (`stream_options.include_usage`). Absent = they tell it anyway. Source: SPEC 11 "Usage". */
+  readonly usageOnRequest?: true
   /** How it is spoken to where not as OpenAI's own API is: hal0 translates. Absent = requests are passed on. */
   readonly dialect?: 'comfyui'
   /** `chat_template_kwargs.enable_thinking` for chat requests that do not say; undefined = nothing is put in. Source: SPEC 3 "[tune]". */
@@ -29,7 +33,11 @@ export interface Lease {
   /** The engine's generation: one per start. Connection pools are per generation. */
   readonly attemptId: string
   readonly endpoint: EngineEndpoint
-  /** Aborts when the slot has to stop now (drain deadline passed, engine died); `reason` is the Hal0Error for the client. */
+  /** Set when the slot has to stop now (drain deadline passed, engine died): the error for the client. */
+  readonly revokedFor: Hal0Error | undefined
+  /** Called once when `revokedFor` is set, at once if it is already; one listener at a time, undefined takes it away. */
+  onRevoked(listener: ((reason: Hal0Error) => void) | undefined): void
+  /** The same as a signal, made when it is first asked for: `reason` is the error. */
   readonly revoked: AbortSignal
   /** The engine has sent something: it lives, whatever its health says. */
   moved(): void
@@ -47,6 +55,24 @@ export interface AcquireOptions {
    * this one is loaded; requests that come meanwhile for what is loaded wait behind it. Source: SPEC 11 "Resolution" 3.
    */
   readonly modelId?: string
+  /** Whose request it is: waiting requests are served in turn by key, and in order within one. Absent = all such are one. Source: SPEC 11 "Queues". */
+  readonly key?: string
+}
+
+/** What resolution looks at of a slot; reads what is so at the moment it is asked, and costs next to nothing. Source: SPEC 4 "Selection", 11. */
+export interface SlotView {
+  readonly name: string
+  readonly aliases: readonly string[]
+  readonly type: SlotType
+  readonly default: boolean
+  readonly state: SlotState
+  readonly idle_reason: SlotRow['idle_reason']
+  readonly model_id: string | null
+  readonly device: Device
+  readonly runner: string
+  readonly in_flight: number
+  /** Epoch ms; 0 = never in the life of this daemon. */
+  readonly lastUsedMs: number
 }
 
 export interface StopRequest {
@@ -64,6 +90,15 @@ export interface Slots {
   /** In name order. */
   rows(): readonly SlotRow[]
   row(name: string): SlotRow | undefined
+  /** In name order; the same array until a slot is made or taken away. For the way of a request, where rows cost too much. */
+  views(): readonly SlotView[]
+  /** Phases of the last completed load; another object after each load. Null = none. */
+  phases(name: string): LoadPhases | null
+  /**
+   * A lease, where it needs no wait: the slot is up, nobody waits, its engine has a place. Undefined = `acquire` has to be asked. The slot
+   * decides as it would for `acquire`, and counts it the same.
+   */
+  leaseNow(name: string, modelId: string | undefined): Lease | undefined
   /**
    * Waits until the slot can serve (starting one load if needed, shared by all waiters) and until the engine has a place.
    * Errors: `slot.not_found`, `slot.not_ready` (no model bound), `slot.loading`, `slot.unloading`, `slot.crash_looping`,

@@ -1,0 +1,31 @@
+/** Takes a body that arrives while it is sent. */
+export interface BodySink {
+  /** False = enough for now: nothing more until `LiveBody.resume`. */
+  write(piece: Buffer): boolean
+  end(): void
+  /** The body will not come to its end: the client sent nonsense, or left. */
+  fail(error: unknown): void
+}
+
+/** A body that is sent while it arrives; it can be sent once. */
+export interface LiveBody {
+  /** Exact; undefined = not known, sent in chunks. */
+  readonly sizeBytes: number | undefined
+  /** Begins to flow, at once or later; called once. */
+  start(sink: BodySink): void
+  resume(): void
+  /** The engine wants no more of it. What still arrives is thrown away. Idempotent. */
+  stop(): void
+}
+
+/** What goes to the engine behind the head of the request. */
+export type EngineBody =
+  | { readonly kind: 'none' }
+  /** All of it, in memory; can be sent again. */
+  | { readonly kind: 'whole'; readonly pieces: readonly Buffer[]; readonly sizeBytes: number }
+  | { readonly kind: 'live'; readonly body: LiveBody }
+
+/** A whole body of one piece. */
+export function wholeBody(bytes: Buffer): EngineBody {
+  return { kind: 'whole', pieces: [bytes], sizeBytes: bytes.length }
+}

@@ -1,0 +1,74 @@
+import type { SlotType } from '../../contract/slot-row.ts'
+import type { EngineRoute } from '../../runners/runner.ts'
+
+/**
+ * Whose API a route speaks: it decides the shape of errors and of the last event of a stream that breaks off, where `model` stands in
+ * an answer, and how a complete stream ends. `openai`: chat, completions and every JSON route without a dialect of its own.
+ */
+export const DIALECTS = ['openai', 'responses', 'anthropic'] as const
+export type Dialect = (typeof DIALECTS)[number]
+
+/** A POST route that an engine answers. Source: SPEC 11. */
+export interface InferenceRoute {
+  /** As clients know it. */
+  readonly path: string
+  /** As engines know it. */
+  readonly enginePath: EngineRoute
+  /** The type of slot that answers it when no name decides. */
+  readonly needs: SlotType
+  readonly dialect: Dialect
+  /** `form` = multipart/form-data. */
+  readonly body: 'json' | 'form'
+  /** `text`: JSON or an event stream, which carries `model`. `media`: whatever the engine calls it, passed as it is. */
+  readonly answer: 'text' | 'media'
+  /** Its engines know `chat_template_kwargs`. */
+  readonly knowsThinking: boolean
+  /** Its streams tell their usage only when asked: `stream_options.include_usage`. */
+  readonly asksForUsage: boolean
+}
+
+const TEXT = {
+  needs: 'llm',
+  dialect: 'openai',
+  body: 'json',
+  answer: 'text',
+  knowsThinking: false,
+  asksForUsage: false,
+} as const
+
+/** Painted by ComfyUI, or forwarded to an engine that has this route itself. Source: SPEC 8, 11. */
+export const IMAGES_PATH = '/v1/images/generations'
+
+export const INFERENCE_ROUTES: readonly InferenceRoute[] = [
+  {
+    ...TEXT,
+    path: '/v1/chat/completions',
+    enginePath: '/v1/chat/completions',
+    knowsThinking: true,
+    asksForUsage: true,
+  },
+  { ...TEXT, path: '/v1/completions', enginePath: '/v1/completions', asksForUsage: true },
+  { ...TEXT, path: '/v1/responses', enginePath: '/v1/responses', dialect: 'responses' },
+  { ...TEXT, path: '/v1/messages', enginePath: '/v1/messages', dialect: 'anthropic' },
+  { ...TEXT, path: '/v1/messages/count_tokens', enginePath: '/v1/messages/count_tokens', dialect: 'anthropic' },
+  { ...TEXT, path: '/v1/embeddings', enginePath: '/v1/embeddings', needs: 'embedding' },
+  { ...TEXT, path: '/v1/rerank', enginePath: '/v1/rerank', needs: 'reranking' },
+  { ...TEXT, path: '/v1/rerankings', enginePath: '/v1/rerank', needs: 'reranking' },
+  { ...TEXT, path: '/v1/audio/speech', enginePath: '/v1/audio/speech', needs: 'tts', answer: 'media' },
+  {
+    ...TEXT,
+    path: '/v1/audio/transcriptions',
+    enginePath: '/v1/audio/transcriptions',
+    needs: 'transcription',
+    body: 'form',
+    answer: 'media',
+  },
+  { ...TEXT, path: '/v1/tokenize', enginePath: '/tokenize' },
+]
+
+const BY_PATH: ReadonlyMap<string, InferenceRoute> = new Map(INFERENCE_ROUTES.map((route) => [route.path, route]))
+
+/** Undefined = no inference route has this path (without query, without trailing slash). */
+export function inferenceRouteOf(path: string): InferenceRoute | undefined {
+  return BY_PATH.get(path)
+}
