@@ -26,6 +26,9 @@ export const files = {
       'server.allowed_hosts': 'Names besides `localhost` and loopback addresses that a `Host` header may carry.',
       'server.trusted_proxies': `Addresses, or ranges such as \`10.0.0.0/8\`, whose forwarded headers count. ${LATER}`,
       'server.json_limit_bytes': 'A longer JSON body is refused with 413.',
+      'server.form_limit_bytes': 'A longer multipart form (audio) is refused with 413. Forms are streamed.',
+      'server.body_memory_bytes':
+        'Memory for the bodies of all requests that wait or are read; the next one gets 429 with `Retry-After`.',
       'slots.port_range': 'Ports for engines: lowest and highest.',
       'slots.queue_limit': 'Requests that may wait at one slot; the next one gets 429.',
       'slots.on_exit':
@@ -50,6 +53,8 @@ export const files = {
       'dispatcher.on_demand_slot': 'The slot into which a registered model is loaded that no slot binds; `""` = none.',
       'dispatcher.stall_s': 'Longest silence of an engine inside an answer, seconds; 0 = no limit.',
       'dispatcher.client_stall_s': 'Longest time a client may take nothing while data waits, seconds; 0 = no limit.',
+      'dispatcher.heartbeat_s':
+        'An event stream that is silent so long gets a comment (Anthropic: a `ping`), seconds; 0 = never. Also by the header `X-Hal0-Heartbeat`.',
       'models.scan': 'Folders, by absolute paths, that `hal0 model scan` looks through besides the store.',
       'models.store': 'Folder of pulled models. Absent: `var-lib/hal0/models` of the home.',
       'models.hub_endpoint':
@@ -82,6 +87,8 @@ export const files = {
       'runners.*.identity_path': 'With a template: a path that answers only with the engine key.',
       'runners.*.stop_signal': 'Of these: what ends it.',
       'runners.*.key_env': 'With a template: the environment variable in which it takes its key.',
+      'runners.*.usage_on_request':
+        'With a template: `true` where its streams tell their usage only with `stream_options.include_usage`; hal0 then asks for it.',
       'runners.*.types': 'With a template: the slot types it serves.',
       'runners.*.routes': 'With a template: the routes it has.',
     },

@@ -10,11 +10,19 @@ const SECRET_FIELDS = ['authorization', 'cookie', 'engineKey', 'key', 'password'
 /** Its name in `var-log/hal0`. */
 export const DAEMON_LOG = 'daemon.log'
 
+/** The daemon's own log. */
+export interface DaemonLog {
+  readonly log: Logger
+  /** Appends whole lines of level info that are made elsewhere, in this log's format; undefined = that level is not written. */
+  readonly writeInfo: ((lines: string) => void) | undefined
+  close(): Promise<void>
+}
+
 /**
- * The daemon's own log (its folder exists): JSON lines in `var-log/hal0/daemon.log`, one per decision; a full disk costs lines, nothing
+ * Opens it (its folder exists): JSON lines in `var-log/hal0/daemon.log`, one per decision; a full disk costs lines, nothing
  * else. Errors: `config.invalid` where the file cannot be opened, or HAL0_LOG_LEVEL is not a level.
  */
-export function openDaemonLog(home: Home, level: string): { readonly log: Logger; close(): Promise<void> } {
+export function openDaemonLog(home: Home, level: string): DaemonLog {
   const path = join(home.varLog, DAEMON_LOG)
   if (!(level in pino.levels.values) && level !== 'silent') {
     const known = Object.keys(pino.levels.values).join(', ')
@@ -39,5 +47,6 @@ export function openDaemonLog(home: Home, level: string): { readonly log: Logger
     },
     file,
   )
-  return { log, close: () => file.close() }
+  const writeInfo = log.isLevelEnabled('info') ? (lines: string) => file.write(lines) : undefined
+  return { log, writeInfo, close: () => file.close() }
 }

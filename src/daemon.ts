@@ -21,8 +21,8 @@ import { lockHome } from './files/home-lock.ts'
 import { prepareHome } from './files/prepare-home.ts'
 import { openFleet } from './fleet.ts'
 import { createFrontDoor, listen } from './front-door.ts'
-import { createGateway } from './gateway/gateway.ts'
 import { gatewaySettingsOf } from './gateway/settings.ts'
+import { wireGateway } from './gateway-wiring.ts'
 import { readHostMemory } from './hardware/memory.ts'
 import type { MemoryMeter } from './hardware/memory-meter.ts'
 import { systemClock } from './kernel/clock.ts'
@@ -152,20 +152,13 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   pulls = () => management.ports.pulls
 
   const guard = createOpenGuard({ allowedHosts: () => live.settings().server.allowed_hosts })
-  const { onDemand } = management
-  const registeredModels = () => live.modelIds()
-  const gateway = createGateway({
-    slots,
-    guard,
+  const { gateway, ledger, explain } = wireGateway({
+    ...{ home, fleet, guard, live, runners, clock, log, bus },
     settings: gatewaySettings,
-    onDemand,
-    registeredModels,
-    arbiter: fleet.arbiter,
-    imageDefaults: fleet.imageDefaults,
-    log,
-    clock,
-    bus,
+    onDemand: management.onDemand,
+    writeInfo: daemonLog.writeInfo,
   })
+  undo.push(async () => ledger.close())
   undo.push(() => gateway.close())
   const startedAt = isoTime(clock.nowMs())
   const facts = (): DaemonFacts => ({
@@ -184,6 +177,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     daemon: facts,
     closing: closing.signal,
     ports: management.ports,
+    explainRoute: explain,
   })
   const server = createFrontDoor({ gateway, api, log })
   ;({ url } = await listen(server, host, wish.port ?? settings.server.port))
@@ -209,6 +203,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
       await Promise.all([watch.close(), management.close(), fleet.rest()])
       await slots.close({ drainMs, keepEngines })
       await gateway.close()
+      ledger.close()
       await fleet.close()
     } finally {
       server.closeAllConnections()

@@ -10,6 +10,8 @@ import { newRequestId } from './kernel/request-id.ts'
 
 /** Longer than the pauses of a client that keeps its connection: else its next request meets a socket that is just closing. */
 const KEEP_ALIVE_MS = 65_000
+/** Who has not sent the head of a request by then never will. */
+const HEADERS_LIMIT_MS = 60_000
 
 /** The one listening socket: which room answers. Each room asks the guard itself. Source: SPEC 14. */
 export function createFrontDoor(rooms: {
@@ -17,7 +19,8 @@ export function createFrontDoor(rooms: {
   readonly api: ApiListener
   readonly log: Log
 }): Server {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS })
+  // A large upload may take its time; who stops in the middle of one is ended by the room that reads it.
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0, headersTimeout: HEADERS_LIMIT_MS })
   const answers = new WeakMap<Duplex, Set<ServerResponse>>()
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     follow(answers, request, response)

@@ -17,7 +17,7 @@ import type { EventBus } from './events/bus.ts'
 import { BUNDLED_MODEL, BUNDLED_MODEL_ID } from './files/bundled-model.ts'
 import { type Home, modelStoreFolder } from './files/home.ts'
 import type { Fleet } from './fleet.ts'
-import type { OnDemandSlot } from './gateway/routes/inference-route.ts'
+import type { OnDemandSlot } from './gateway/send-to-slot.ts'
 import { readHardware } from './hardware/read-hardware.ts'
 import type { Clock } from './kernel/clock.ts'
 import { messageOf } from './kernel/errors.ts'
@@ -171,6 +171,7 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
         history_problem: fleet.store.problem ?? null,
       }),
       loads: fleet.store.loads,
+      usage: fleet.store.usage,
       capacity: () => fleet.desk.capacity(),
       metrics: () => fleet.metrics.render(),
       arbiter: fleet.arbiter,

@@ -1,56 +1,54 @@
 // Requests at a fixed rate, whether or not earlier ones were answered (so a slow answer hides no other).
-import { agentFor, msBetween, nowNs, post } from './http.mjs'
+import { Errors, msBetween, nowNs, requestOf, Wire } from './wire.mjs'
 
-/** @param {{ origin: string, headers: Record<string, string>, body: string, perSecond: number, seconds: number }} job */
+/** @param {import('./wire.mjs').Job & { perSecond: number, seconds: number }} job */
 export async function paced(job) {
-  const agent = agentFor()
+  const errors = new Errors()
+  const request = Buffer.from(requestOf(job))
   /** @type {number[]} */
   const latenciesMs = []
-  /** @type {Record<string, number>} */
-  const errors = {}
+  /** @type {Wire[]} */
+  const idle = []
   const total = Math.round(job.perSecond * job.seconds)
-  const pending = []
-  const startNs = nowNs()
-  while (pending.length < total) {
-    const due = Math.min(total, Math.floor((msBetween(startNs, nowNs()) * job.perSecond) / 1000) + 1)
-    for (let i = pending.length; i < due; i++) {
-      pending.push(
-        once(job, agent).then(
-          (ms) => latenciesMs.push(ms),
-          (/** @type {Error} */ error) => {
-            errors[error.message] = (errors[error.message] ?? 0) + 1
-          },
-        ),
-      )
-    }
-    await new Promise((resolve) => setTimeout(resolve, 1))
+  let sent = 0
+  let ended = 0
+  /** @type {() => void} */
+  let allEnded = () => {}
+  const end = () => {
+    ended += 1
+    if (ended === total) allEnded()
   }
-  await Promise.all(pending)
-  agent.destroy()
-  return { latenciesMs, errors }
-}
 
-/** One complete answer; resolves with its ms. @param {Parameters<typeof paced>[0]} job @param {import('node:http').Agent} agent @returns {Promise<number>} */
-function once(job, agent) {
-  return new Promise((resolve, reject) => {
+  const once = () => {
+    let wire = idle.pop()
+    while (wire !== undefined && !wire.isOpen) wire = idle.pop()
+    const used = wire ?? new Wire(job.origin)
     const startNs = nowNs()
-    post(
-      { ...job, agent },
-      {
-        onError: (why) => reject(new Error(why)),
-        onResponse: (res) => {
-          let bytes = 0
-          res.on('data', (part) => {
-            bytes += part.length
-          })
-          res.on('error', reject)
-          res.on('end', () => {
-            const ms = msBetween(startNs, nowNs())
-            if (res.statusCode === 200 && bytes > 0) resolve(ms)
-            else reject(new Error(`status ${res.statusCode}, ${bytes} bytes`))
-          })
-        },
+    used.send(request, {
+      onEnd: (status) => {
+        if (status === 200) latenciesMs.push(msBetween(startNs, nowNs()))
+        else errors.add(`status ${status}`)
+        idle.push(used)
+        end()
       },
-    )
+      onError: (why) => {
+        errors.add(why)
+        end()
+      },
+    })
+  }
+  await new Promise((resolve) => {
+    allEnded = () => resolve(undefined)
+    const startNs = nowNs()
+    const timer = setInterval(() => {
+      const due = Math.min(total, Math.floor((msBetween(startNs, nowNs()) * job.perSecond) / 1000) + 1)
+      while (sent < due) {
+        sent += 1
+        once()
+      }
+      if (sent === total) clearInterval(timer)
+    }, 1)
   })
+  for (const wire of idle) wire.close()
+  return { latenciesMs, errors: errors.counts }
 }

@@ -1,63 +1,57 @@
-// Many streams at once: time to the first chunk, and how old each chunk is when it arrives.
-import { agentFor, msBetween, nowNs, post } from './http.mjs'
+// Many streams at once: time to the first chunk, how old each chunk is when it arrives, and in how many reads they came.
+import { Errors, msBetween, nowNs, requestOf, Wire } from './wire.mjs'
 
-const STAMP = /"fake_t_ns":"(\d+)"/g
+const STAMP = /"t_ns":"(\d+)"/g
 
-/**
- * @param {{ origin: string, headers: Record<string, string>, body: string, streams: number, spacingMs: number, chunks: number }} job
- * @param {(milestone: string) => void} report `all_open` once every stream has its first chunk
- */
-export async function streams(job, report) {
-  const agent = agentFor()
+/** @param {import('./wire.mjs').Job & { streams: number, spacingMs: number, chunks: number }} job */
+export async function streams(job) {
+  const errors = new Errors()
+  const request = Buffer.from(requestOf(job))
   /** @type {number[]} */
   const firstChunkMs = []
   /** @type {number[]} */
   const chunkDelaysMs = []
-  /** @type {Record<string, number>} */
-  const errors = {}
+  let reads = 0
+  let allChunks = 0
 
   const one = () =>
     new Promise((resolve) => {
-      const startNs = nowNs()
-      let rest = ''
+      const wire = new Wire(job.origin)
       let chunks = 0
       let isDone = false
-      /** @param {string | undefined} why */
-      const end = (why) => {
-        if (why !== undefined) errors[why] = (errors[why] ?? 0) + 1
-        resolve()
-      }
-      post(
-        { ...job, agent },
-        {
-          onError: end,
-          onResponse: (res) => {
-            res.setEncoding('utf8')
-            res.on('data', (/** @type {string} */ part) => {
-              const atNs = nowNs()
-              rest += part
-              const cut = rest.lastIndexOf('\n\n')
-              if (cut < 0) return
-              const whole = rest.slice(0, cut + 2)
-              rest = rest.slice(cut + 2)
-              for (const [, stamp] of whole.matchAll(STAMP)) {
-                chunks += 1
-                chunkDelaysMs.push(msBetween(BigInt(stamp), atNs))
-                if (chunks === 1) {
-                  firstChunkMs.push(msBetween(startNs, atNs))
-                  if (firstChunkMs.length === job.streams) report('all_open')
-                }
-              }
-              if (whole.includes('data: [DONE]')) isDone = true
-            })
-            res.on('error', (error) => end(error.message))
-            res.on('end', () => {
-              const isWhole = res.statusCode === 200 && isDone && chunks === job.chunks
-              end(isWhole ? undefined : `status ${res.statusCode}, ${chunks} of ${job.chunks} chunks, done ${isDone}`)
-            })
+      let rest = ''
+      let readsBefore = 0
+      wire.socket.once('connect', () => {
+        const startNs = nowNs()
+        wire.send(request, {
+          onData: (payload) => {
+            const atNs = nowNs()
+            const text = rest + payload.latin1Slice()
+            const cut = text.lastIndexOf('\n\n')
+            rest = text.slice(cut + 1)
+            if (chunks === 0) readsBefore = wire.reads - 1
+            for (const [, stamp] of text.slice(0, cut + 1).matchAll(STAMP)) {
+              chunks += 1
+              chunkDelaysMs.push(msBetween(BigInt(stamp), atNs))
+              if (chunks === 1) firstChunkMs.push(msBetween(startNs, atNs))
+              if (chunks === job.chunks) reads += wire.reads - readsBefore
+            }
+            if (text.includes('data: [DONE]')) isDone = true
           },
-        },
-      )
+          onEnd: (status) => {
+            allChunks += chunks
+            const isWhole = status === 200 && isDone && chunks === job.chunks
+            if (!isWhole) errors.add(`status ${status}, ${chunks} of ${job.chunks} chunks, done ${isDone}`)
+            wire.close()
+            resolve(undefined)
+          },
+          onError: (why) => {
+            errors.add(why)
+            resolve(undefined)
+          },
+        })
+      })
+      wire.socket.once('error', resolve)
     })
 
   const all = []
@@ -66,6 +60,5 @@ export async function streams(job, report) {
     if (job.spacingMs > 0) await new Promise((resolve) => setTimeout(resolve, job.spacingMs))
   }
   await Promise.all(all)
-  agent.destroy()
-  return { firstChunkMs, chunkDelaysMs, errors }
+  return { firstChunkMs, chunkDelaysMs, reads, chunks: allChunks, errors: errors.counts }
 }

@@ -1,13 +1,28 @@
 // The process in which the bench's client runs: takes one job, answers with its result.
 import { aborts } from './aborts.mjs'
+import { flood } from './flood.mjs'
+import { held } from './held.mjs'
 import { paced } from './paced.mjs'
+import { stalled } from './stalled.mjs'
 import { streams } from './streams.mjs'
+import { upload } from './upload.mjs'
 
-/** @type {Record<string, (job: any, report: (milestone: string) => void) => Promise<unknown>>} */
-const JOBS = { paced, streams, aborts }
+/** @typedef {{ ask: (milestone: string) => Promise<void> }} Parent Tells how far we are; resolves when we may go on. */
+
+/** @type {Record<string, (job: any, parent: Parent) => Promise<unknown>>} */
+const JOBS = { aborts, flood, held, paced, stalled, streams, upload }
 
 /** The parent may be gone already; then there is nobody to tell. @param {unknown} message */
 const tell = (message) => process.send?.(message, undefined, undefined, () => {})
+
+/** @type {Parent} */
+const parent = {
+  ask: (milestone) =>
+    new Promise((resolve) => {
+      process.once('message', () => resolve())
+      tell({ milestone })
+    }),
+}
 
 process.on('disconnect', () => process.exit(0))
 /** @param {any} job */
@@ -15,7 +30,7 @@ async function take(job) {
   try {
     const run = JOBS[job.kind]
     if (run === undefined) throw new Error(`unknown job ${job.kind}`)
-    tell({ result: await run(job, (milestone) => tell({ milestone })) })
+    tell({ result: await run(job, parent) })
   } catch (error) {
     tell({ failure: error instanceof Error ? (error.stack ?? error.message) : String(error) })
   }

@@ -1,40 +1,51 @@
 // The shape of a bench line, and how much effort a run makes.
 
-/** Enough for medians that repeat within a few per cent on a quiet machine. */
-export const FULL = { rounds: 5, seconds: 5, openStreams: 1000, openSeconds: 15, aborts: 20 }
+/** Medians of five; about four and a half minutes in all. */
+export const FULL = {
+  rounds: 5,
+  seconds: 1,
+  pacedSeconds: 2,
+  warmSeconds: 2,
+  memoryRounds: 3,
+  openStreams: [1000, 5000],
+  stalledClients: 100,
+  aborts: 10,
+}
 /** Shows that everything works. */
-export const QUICK = { rounds: 1, seconds: 1, openStreams: 300, openSeconds: 4, aborts: 5 }
+export const QUICK = { ...FULL, rounds: 1, warmSeconds: 1, pacedSeconds: 1, memoryRounds: 1, openStreams: [300], aborts: 3 }
 
 /**
  * @typedef {object} Effort How long and how often: one set for a full run, one for `--quick`.
  * @property {number} rounds
- * @property {number} seconds of each measurement
- * @property {number} openStreams
- * @property {number} openSeconds
+ * @property {number} seconds of each measurement that goes as fast as it can
+ * @property {number} pacedSeconds of each measurement at a fixed rate
+ * @property {number} warmSeconds before the first round
+ * @property {number} memoryRounds each on processes of its own
+ * @property {number[]} openStreams
+ * @property {number} stalledClients
  * @property {number} aborts per round, side and phase
- * @property {number} hal0PerSecond what the throughput line measured through hal0 (an estimate when it did not run)
- */
-
-/**
- * @typedef {object} Row One row of the table.
- * @property {string} name
- * @property {string} key of the rounds' numbers
- * @property {string} unit
- * @property {boolean} [isMoreBetter]
  */
 
 /**
  * @typedef {object} Outcome
- * @property {Record<string, number>[]} direct one entry per round; empty where the line has no such side
- * @property {Record<string, number>[]} hal0
+ * @property {import('./work.mjs').Rounds} sides the numbers of each round, by side
  * @property {Record<string, number>} errors what went wrong, and how often
  * @property {Record<string, number>} [facts]
- * @property {Row[]} rows
+ * @property {string} [skipped] why it was not measured
+ */
+
+/**
+ * @typedef {object} Bench What a line may use.
+ * @property {() => Promise<import('./stage.mjs').Stage>} stage what runs, started if nothing does
+ * @property {() => Promise<import('./stage.mjs').Stage>} fresh ends what runs, and starts everything anew
+ * @property {() => Promise<void>} end ends what runs
+ * @property {import('./stage.mjs').OnStopper} onStopper for what a line starts by itself
+ * @property {string} dist
  */
 
 /**
  * @typedef {object} Line
  * @property {string} key for `--only`
  * @property {string} title
- * @property {(stage: import('./stage.mjs').Stage, effort: Effort) => Promise<Outcome>} measure
+ * @property {(effort: Effort, bench: Bench) => Promise<Outcome>} measure
  */

@@ -1,73 +1,60 @@
-// The table for people and the JSON for machines.
-import { execFileSync } from 'node:child_process'
+// The table for people, in a terminal or as Markdown, and the JSON for machines.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { cpus, totalmem } from 'node:os'
 import { dirname } from 'node:path'
 import Table from 'cli-table3'
-import { medians } from './stats.mjs'
 
-const GIB = 1024 ** 3
+/** `engine` is the engine's own time, measured by hand, where a line has that. */
+const COLUMNS = ['direct', 'engine', 'nginx', 'bare', 'hal0']
 
-export function machine() {
-  const [cpu] = cpus()
-  return {
-    cores: cpus().length,
-    cpu: cpu?.model ?? 'unknown',
-    memory_gib: Math.round(totalmem() / GIB),
-    node: process.version,
-    kernel: execFileSync('uname', ['-sr'], { encoding: 'utf8' }).trim(),
-  }
-}
-
-/** @param {number} value @param {string} unit */
+/** @param {number | undefined} value @param {string} unit */
 function show(value, unit) {
-  if (!Number.isFinite(value)) return '-'
+  if (value === undefined || !Number.isFinite(value)) return ''
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
-  return `${value.toFixed(digits)} ${unit}`
+  return `${Number(value.toFixed(digits)).toLocaleString('en-US')} ${unit}`.trim()
 }
 
-/** One line's rows with medians over the rounds. @param {import('./line.mjs').Outcome} outcome */
-export function rowsOf(outcome) {
-  const direct = medians(outcome.direct)
-  const hal0 = medians(outcome.hal0)
-  return outcome.rows.map((row) => {
-    const d = direct[row.key]
-    const h = hal0[row.key] ?? Number.NaN
-    const isBoth = d !== undefined
-    return {
-      name: row.name,
-      unit: row.unit,
-      direct: d ?? null,
-      hal0: h,
-      added: isBoth && row.isMoreBetter !== true ? h - d : null,
-      ratio: isBoth ? h / d : null,
-    }
-  })
+/** @param {import('./verdict.mjs').Verdict | null} verdict */
+function showVerdict(verdict) {
+  if (verdict === null) return ''
+  const ratio = verdict.ratio === null ? '' : ` (${verdict.ratio.toFixed(2)} ×)`
+  return `${verdict.text}: ${verdict.isMet ? 'passed' : 'MISSED'}${ratio}`
 }
 
-/** @param {ReturnType<typeof rowsOf>} rows */
-export function tableOf(rows) {
-  const table = new Table({
-    head: ['', 'direct', 'through hal0', 'added', 'ratio'],
-    colAligns: ['left', 'right', 'right', 'right', 'right'],
-    style: { head: [], border: [] },
-  })
-  for (const r of rows) {
-    table.push([
-      r.name,
-      r.direct === null ? '' : show(r.direct, r.unit),
-      show(r.hal0, r.unit),
-      r.added === null ? '' : show(r.added, r.unit),
-      r.ratio === null ? '' : `× ${r.ratio.toFixed(2)}`,
-    ])
+/** @param {ReturnType<typeof import('./verdict.mjs').rowsOf>} rows */
+function cellsOf(rows) {
+  const columns = COLUMNS.filter((side) => rows.some((row) => row.value[side] !== undefined))
+  return {
+    head: ['', ...columns, 'gate', 'goal'],
+    body: rows.map((row) => [
+      row.name,
+      ...columns.map((side) => show(row.value[side], row.unit)),
+      showVerdict(row.gate),
+      showVerdict(row.goal),
+    ]),
   }
+}
+
+/** @param {ReturnType<typeof import('./verdict.mjs').rowsOf>} rows */
+export function tableOf(rows) {
+  const { head, body } = cellsOf(rows)
+  const colAligns = head.map((_, i) => /** @type {const} */ (i === 0 || i >= head.length - 2 ? 'left' : 'right'))
+  const table = new Table({ head, colAligns, style: { head: [], border: [] } })
+  table.push(...body)
   return table.toString()
+}
+
+/** @param {ReturnType<typeof import('./verdict.mjs').rowsOf>} rows */
+export function markdownOf(rows) {
+  const { head, body } = cellsOf(rows)
+  const line = (/** @type {string[]} */ cells) => `| ${cells.join(' | ')} |`
+  const rule = head.map((_, i) => (i === 0 || i >= head.length - 2 ? '---' : '---:'))
+  return [line(head), line(rule), ...body.map(line)].join('\n')
 }
 
 /** @param {string} path @param {unknown} report */
 export function writeReport(path, report) {
   mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, `${JSON.stringify(report, null, 2)}\n`)
+  writeFileSync(path, `${JSON.stringify(report, null, 1)}\n`)
 }
 
 /** @param {string} root */

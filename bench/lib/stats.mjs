@@ -11,7 +11,7 @@ export function percentile(values, p) {
 /** @param {readonly number[]} values */
 export const median = (values) => percentile(values, 50)
 
-/** Median of each number over the rounds. @param {readonly Record<string, number>[]} rounds */
+/** Median of each number over the rounds. @param {readonly Record<string, number>[]} rounds @returns {Record<string, number>} */
 export function medians(rounds) {
   const [first] = rounds
   return Object.fromEntries(Object.keys(first ?? {}).map((key) => [key, median(rounds.map((round) => round[key]))]))

@@ -1,21 +1,28 @@
-// Runs one job of the client in a process of its own.
-import { fork } from 'node:child_process'
+// Runs one job of the client in a process of its own, on the cores of the client.
+import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { pinning, withFiles } from './machine.mjs'
+import { SIDES } from './stage.mjs'
 
 const WORKER = fileURLToPath(new URL('../client/worker.mjs', import.meta.url))
 
 /**
- * `onMilestone` hears what the job reports on its way (for example that all streams are open).
+ * `onMilestone` hears what the job reports on its way (for example that all streams are open); the job goes on when it is done.
  * The client exits by itself when this process is gone.
  * @param {Record<string, unknown>} job
- * @param {(name: string) => void} [onMilestone]
+ * @param {(name: string) => Promise<void> | void} [onMilestone]
  * @returns {Promise<any>}
  */
 export function runJob(job, onMilestone) {
   return new Promise((resolve, reject) => {
-    const child = fork(WORKER, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    const child = spawn(...withFiles([...pinning().others, process.execPath, WORKER]), {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
     child.on('message', (/** @type {any} */ message) => {
-      if (message.milestone !== undefined) return onMilestone?.(message.milestone)
+      if (message.milestone !== undefined) {
+        Promise.resolve(onMilestone?.(message.milestone)).then(() => child.send({ goOn: true }), reject)
+        return
+      }
       child.disconnect()
       if (message.failure !== undefined) reject(new Error(message.failure))
       else resolve(message.result)
@@ -26,32 +33,43 @@ export function runJob(job, onMilestone) {
   })
 }
 
+/** @typedef {Partial<Record<import('./stage.mjs').Side, Record<string, number>[]>>} Rounds The numbers of each round, by side. */
+
 /**
- * Both sides in turn, the first one changing from round to round, so that neither always has the warmer machine.
- * @template T
- * @param {number} rounds
- * @param {import('./stage.mjs').Stage} stage
- * @param {(target: import('./stage.mjs').Target, side: 'direct' | 'hal0') => Promise<T>} measure
- * @returns {Promise<{ direct: T[], hal0: T[] }>}
+ * All sides in turn, another one first in each round, so that none always has the warmer machine.
+ * @param {number} rounds @param {import('./stage.mjs').Stage} stage
+ * @param {(target: import('./stage.mjs').Target, side: import('./stage.mjs').Side) => Promise<Record<string, number>>} measure
+ * @param {readonly import('./stage.mjs').Side[]} [sides]
+ * @returns {Promise<Rounds>}
  */
-export async function interleave(rounds, stage, measure) {
-  /** @type {{ direct: T[], hal0: T[] }} */
-  const results = { direct: [], hal0: [] }
+export async function interleave(rounds, stage, measure, sides = SIDES) {
+  const present = sides.filter((side) => stage.targets[side] !== undefined)
+  /** @type {Rounds} */
+  const results = Object.fromEntries(present.map((side) => [side, []]))
   for (let round = 0; round < rounds; round++) {
-    const order = round % 2 === 0 ? ['direct', 'hal0'] : ['hal0', 'direct']
-    for (const side of order) results[side].push(await measure(stage[side], side))
+    for (let i = 0; i < present.length; i++) {
+      const side = present[(i + round) % present.length]
+      const target = stage.targets[side]
+      if (target !== undefined) results[side]?.push(await measure(target, side))
+    }
   }
   return results
 }
 
-/** A chat body; knobs for the fake engine ride along. @param {Record<string, unknown>} [more] */
-export function chatBody(more = {}) {
-  const messages = [{ role: 'user', content: 'Tell me something about loopback sockets.' }]
-  return JSON.stringify({ model: 'fake', messages, max_tokens: 16, ignore_eos: true, ...more })
+/** A chat body of about 200 bytes; what the engine is to do rides along. @param {string} [bench] @param {Record<string, unknown>} [more] */
+export function chatBody(bench, more = {}) {
+  const content = 'Tell me something about loopback sockets, and not too much of it, please.'
+  const knob = bench === undefined ? {} : { bench }
+  return JSON.stringify({ model: 'bench', ...knob, ...more, messages: [{ role: 'user', content }], max_tokens: 16, temperature: 0.7 })
 }
 
 /** @param {import('./stage.mjs').Target} target @returns {Record<string, string>} */
 export function headersFor(target) {
   const headers = { 'content-type': 'application/json' }
   return target.key === undefined ? headers : { ...headers, authorization: `Bearer ${target.key}` }
+}
+
+/** @param {Record<string, number>} into @param {Record<string, number>} errors @param {string} side */
+export function addErrors(into, errors, side) {
+  for (const [why, n] of Object.entries(errors)) into[`${side}: ${why}`] = (into[`${side}: ${why}`] ?? 0) + Number(n)
 }

@@ -1,56 +1,36 @@
-// What an open stream costs the daemon: its resident memory before, and with all streams open. Runs first, on a daemon that
-// has served a little and holds no garbage of other lines.
-import { readFileSync } from 'node:fs'
-import { chatBody, headersFor, runJob } from '../lib/work.mjs'
+// What an open stream costs: resident memory before, and with all streams open; and every stream ends whole.
+import { fileLimit, residentKib } from '../lib/machine.mjs'
+import { freshRounds, rest } from '../lib/memory.mjs'
+import { addErrors, chatBody, headersFor, runJob } from '../lib/work.mjs'
 
-const TOKENS_PER_SECOND = 2
-const SAMPLE_MS = 200
-const WARM_STREAMS = 50
-const SETTLE_MS = 2_000
-
-/** @param {number} pid @returns {number} KiB */
-function residentKib(pid) {
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
-}
+/** A proxy holds two sockets for a stream, and has some files besides. */
+const FILES_PER_STREAM = 2
+const OTHER_FILES = 500
 
 /** @type {import('../lib/line.mjs').Line} */
 export const memory = {
   key: 'memory',
-  title: 'memory at open streams',
-  measure: async (stage, { openStreams, openSeconds }) => {
-    const tokens = TOKENS_PER_SECOND * openSeconds
-    const knobs = { stamp: true, tokens_per_second: TOKENS_PER_SECOND }
-    const body = chatBody({ stream: true, max_tokens: tokens, fake: knobs })
-    const place = { kind: 'streams', spacingMs: 1, origin: stage.hal0.origin, headers: headersFor(stage.hal0) }
-    const warmBody = chatBody({ stream: true, max_tokens: 20, fake: { stamp: true } })
-    const warm = await runJob({ ...place, streams: WARM_STREAMS, chunks: 21, body: warmBody })
-    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
-    const idleKib = residentKib(stage.daemonPid)
-    let openKib = Number.NaN
-    let areAllOpen = false
-    const timer = setInterval(() => {
-      if (areAllOpen) openKib = Math.max(openKib, residentKib(stage.daemonPid))
-    }, SAMPLE_MS)
-    const job = { ...place, streams: openStreams, chunks: tokens + 1, body }
-    const result = await runJob(job, (milestone) => {
-      if (milestone !== 'all_open') return
-      areAllOpen = true
-      openKib = residentKib(stage.daemonPid)
-    }).finally(() => clearInterval(timer))
+  title: 'memory of open streams',
+  measure: async ({ memoryRounds, openStreams }, bench) => {
     /** @type {Record<string, number>} */
-    const errors = { ...warm.errors, ...result.errors }
-    if (!areAllOpen) errors['not all streams were open at once'] = 1
-    const perStreamKib = (openKib - idleKib) / openStreams
-    return {
-      direct: [],
-      hal0: [{ idle_mib: idleKib / 1024, open_mib: openKib / 1024, stream_kib: perStreamKib }],
-      errors,
-      facts: { streams: openStreams },
-      rows: [
-        { name: 'daemon memory, idle', key: 'idle_mib', unit: 'MiB' },
-        { name: `daemon memory, ${openStreams} streams`, key: 'open_mib', unit: 'MiB' },
-        { name: 'memory per stream', key: 'stream_kib', unit: 'KiB' },
-      ],
-    }
+    const errors = {}
+    const wanted = Math.max(...openStreams) * FILES_PER_STREAM + OTHER_FILES
+    if (fileLimit() < wanted)
+      return { sides: {}, errors, skipped: `a process may open ${fileLimit()} files (ulimit -Hn) and ${wanted} are needed` }
+    const body = chatBody('hold', { stream: true })
+    const sides = await freshRounds(memoryRounds, bench, errors, async (target, idleKib, side) => {
+      /** @type {Record<string, number>} */
+      const row = { idle_mib: idleKib / 1024 }
+      const steps = [...openStreams]
+      const job = { kind: 'held', steps: openStreams, body, control: target.control }
+      const result = await runJob({ ...job, origin: target.origin, headers: headersFor(target) }, async () => {
+        const open = steps.shift() ?? 0
+        await rest()
+        row[`stream_kib_${open}`] = (residentKib(target.pids()) - idleKib) / open
+      })
+      addErrors(errors, result.errors, side)
+      return row
+    })
+    return { sides, errors, facts: { open_files: fileLimit() } }
   },
 }

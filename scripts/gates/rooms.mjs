@@ -14,7 +14,7 @@ export const levels = [
   ['lanes', 'arbiter', 'stacks', 'metrics'],
   ['gateway', 'api'],
   ['daemon-log.ts', 'front-door.ts', 'live-runners.ts', 'fleet.ts'],
-  ['management.ts'],
+  ['management.ts', 'gateway-wiring.ts'],
   ['daemon.ts'],
   ['cli'],
 ]

@@ -7,6 +7,7 @@ import type { Profiles } from '../config/profiles/profiles.ts'
 import type { Capacity } from '../contract/capacity.ts'
 import type { ConfigReport } from '../contract/config-report.ts'
 import type { Hardware } from '../contract/hardware.ts'
+import type { RouteExplanation } from '../contract/route-explanation.ts'
 import type { RunnerRow } from '../contract/runner.ts'
 import type { DaemonFacts, Status } from '../contract/status.ts'
 import type { EventBus } from '../events/bus.ts'
@@ -17,6 +18,7 @@ import type { Pulls } from '../models/pull/pulls.ts'
 import type { SlotAdmin } from '../slots/slot-admin.ts'
 import type { Slots } from '../slots/slots.ts'
 import type { LoadHistory } from '../store/load-history.ts'
+import type { UsageStore } from '../store/usage-store.ts'
 import type { Operations } from './operations.ts'
 
 /** What people manage through the API besides running slots. */
@@ -37,6 +39,8 @@ export interface ManagementPorts {
   readonly problems: () => Pick<Status, 'settings_problem' | 'history_problem'>
   /** The last loads of each slot; empty where the history is off and the daemon young. */
   readonly loads: Pick<LoadHistory, 'recent'>
+  /** Who used how much; of this daemon's life only where history is off. */
+  readonly usage: Pick<UsageStore, 'report'>
   /** Memory and who holds it, read at each call. */
   readonly capacity: () => Promise<Capacity>
   /** For Prometheus. */
@@ -57,6 +61,8 @@ export interface ApiContext {
   readonly closing: AbortSignal
   readonly operations: Operations
   readonly ports: ManagementPorts
+  /** Which slot would a request go to now? `model` '' = it names none. Asks no engine. */
+  readonly explainRoute: (question: { readonly model: string; readonly path: string }) => RouteExplanation
 }
 
 /** Hono's types of our app: what a request carries besides itself. `caller`: who asks, as the guard found; `incoming`: the request as it came. */

@@ -10,6 +10,7 @@ import type { ApiContext, ApiEnv } from './api-context.ts'
 import { addCapacityRoute } from './capacity-route.ts'
 import { addComfyuiRoutes } from './comfyui-routes.ts'
 import { addConfigRoutes } from './config-routes.ts'
+import { addDispatchRoutes } from './dispatch-routes.ts'
 import { addEventRoutes } from './event-routes.ts'
 import { addHardwareRoute } from './hardware-route.ts'
 import { addLoadHistoryRoute } from './load-history-route.ts'
@@ -28,6 +29,7 @@ import { addSlotRoutes } from './slot-routes.ts'
 import { addSlotStateStream } from './slot-state-stream.ts'
 import { addSystemRoutes } from './system-routes.ts'
 import { answerUnknownRoute } from './unknown-route.ts'
+import { addUsageRoute } from './usage-route.ts'
 
 export interface ApiOptions extends Omit<ApiContext, 'operations'> {
   /** Asked before any route; no route is open without it. */
@@ -109,6 +111,7 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
   addSlotLogRoutes(app, context)
   addLoadHistoryRoute(app, context)
   addCapacityRoute(app, context)
+  addDispatchRoutes(app, context)
   addEventRoutes(app, context)
   addSlotAdminRoutes(app, context)
   addProfileRoutes(app, context)
@@ -119,6 +122,7 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
   addSystemRoutes(app, context)
   addHardwareRoute(app, context)
   addMetricsRoute(app, context)
+  addUsageRoute(app, context)
   addOpenApi(app, context)
   app.onError((thrown, c) => answerThrown(thrown, c, context.log))
   app.notFound((c) => answerUnknownRoute(c, app.routes))

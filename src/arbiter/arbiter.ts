@@ -37,6 +37,7 @@ export async function openArbiter({
 
   return {
     enter: (slot, options) => enter(loop, slot, options),
+    enterNow: (slot) => (loop.isClosed ? undefined : passNow(loop, slot)),
     refusal: (slot) => refusalOf(loop, slot),
     isSaved: (slot) => loop.isSaved(slot),
     async status() {
@@ -73,13 +74,21 @@ export async function openArbiter({
   }
 }
 
+/** Undefined = its group has not the memory, or it is not its turn. */
+function passNow(loop: TurnLoop, slot: string): ArbiterPass | undefined {
+  const group = loop.groupOf(slot)
+  if (group === undefined) return FREE_PASS
+  return loop.mayPass(group) ? loop.book.begin(slot, group) : undefined
+}
+
 function enter(loop: TurnLoop, slot: string, { signal, maxWaitMs = WAIT_MS }: EnterOptions): Promise<ArbiterPass> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
     if (loop.isClosed) return reject(closedError(slot))
+    const pass = passNow(loop, slot)
+    if (pass !== undefined) return resolve(pass)
     const group = loop.groupOf(slot)
     if (group === undefined) return resolve(FREE_PASS)
-    if (loop.mayPass(group)) return resolve(loop.book.begin(slot, group))
     const hopeless = group === 'img' ? imageProblemOf(loop.readRows().find((row) => row.name === slot)) : undefined
     if (hopeless !== undefined) return reject(hopeless)
     const leave = () => {

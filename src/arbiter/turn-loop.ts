@@ -38,6 +38,8 @@ export class TurnLoop {
   readonly #host: SwitchHost
   #rows: readonly SlotRow[] = []
   #groups: Groups = chooseGroups([], 'off')
+  /** Every slot that was looked at; undefined = it takes no turns. */
+  readonly #groupOf = new Map<string, ArbiterMode | undefined>()
   #stage: Stage = 'rest'
   readonly #queue: QueueWatch
   #keptUntilMs: number
@@ -87,9 +89,8 @@ export class TurnLoop {
 
   /** The group a slot takes turns in; undefined = it takes none. */
   groupOf(slot: string): ArbiterMode | undefined {
-    if (!this.#rows.some((row) => row.name === slot)) this.readRows()
-    if (this.#groups.llm.includes(slot)) return 'llm'
-    return this.#groups.img.includes(slot) ? 'img' : undefined
+    if (!this.#groupOf.has(slot)) this.readRows()
+    return this.#groupOf.get(slot)
   }
 
   /** Has the group the memory, and is it its turn? */
@@ -106,6 +107,10 @@ export class TurnLoop {
   readRows(): readonly SlotRow[] {
     this.#rows = this.#deps.slots.rows()
     this.#groups = chooseGroups(this.#rows, this.#deps.settings().arbiter)
+    this.#groupOf.clear()
+    for (const { name } of this.#rows) this.#groupOf.set(name, undefined)
+    for (const name of this.#groups.llm) this.#groupOf.set(name, 'llm')
+    for (const name of this.#groups.img) this.#groupOf.set(name, 'img')
     return this.#rows
   }
 

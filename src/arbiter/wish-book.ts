@@ -24,7 +24,8 @@ export class WishBook {
   }
 
   has(mode: ArbiterMode): boolean {
-    return this.all.some((wish) => wish.mode === mode)
+    for (const wish of this.#open) if (wish.mode === mode) return true
+    return false
   }
 
   /** Resolves when the mode is on. */

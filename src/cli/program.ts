@@ -9,10 +9,12 @@ import { doctor } from './commands/doctor.ts'
 import { addModelCommands } from './commands/model-commands.ts'
 import { addProfileCommands } from './commands/profile-commands.ts'
 import { quickstart } from './commands/quickstart.ts'
+import { addRouteCommand } from './commands/route.ts'
 import { addRunnerCommands } from './commands/runner-list.ts'
 import { serve } from './commands/serve.ts'
 import { addSlotCommands } from './commands/slot-commands.ts'
 import { status } from './commands/status.ts'
+import { addUsageCommand } from './commands/usage.ts'
 import { describeError, type ErrorReport, errorLines } from './describe-error.ts'
 import { refuseEmptyWords } from './empty-words.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
@@ -108,6 +110,7 @@ export function buildProgram(end: (code: ExitCode) => void): Command {
     .description('what the daemon says about itself')
     .action((_options, command: Command) => status(command.optsWithGlobals()))
   showExamples(state, ['hal0 status --json'])
+  addUsageCommand(program)
   const check = program
     .command('doctor')
     .description('what this machine has, and what each missing thing would give; needs no daemon')
@@ -132,6 +135,7 @@ ${DEFAULT_SLOT}, or, when it is the name of a slot, the slot to talk with.`,
   addModelCommands(program)
   addProfileCommands(program)
   addRunnerCommands(program)
+  addRouteCommand(program)
   addConfigCommands(program, end)
   configureHelp(program)
   return program

@@ -78,9 +78,3 @@ export function restartOfSwapText(row: Binding & Pick<SlotRow, 'name' | 'state'>
 export function noteProblem(output: Output, name: string, problem: string | null): void {
   if (problem !== null) output.note(`slot ${name} cannot start like this: ${problem}`)
 }
-
-/** The gateway has no route yet for slots of this type, which can be made all the same. */
-export function noteUnservedType(output: Output, name: string, type: unknown): void {
-  if (typeof type !== 'string' || type === 'llm' || type === 'image') return
-  output.note(`slot ${name}: the gateway does not serve type ${type} yet, only llm (chat and completions) and image`)
-}

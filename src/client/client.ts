@@ -6,16 +6,20 @@ import { type Health, healthSchema } from '../contract/health.ts'
 import { eventListSchema } from '../contract/lists.ts'
 import { type Operation, operationSchema } from '../contract/operation.ts'
 import { type Resync, resyncSchema } from '../contract/resync.ts'
+import type { RouteExplanation } from '../contract/route-explanation.ts'
 import { type RunnerRow, runnerListSchema } from '../contract/runner.ts'
 import { type SettingsView, settingsViewSchema } from '../contract/settings.ts'
 import { type Status, statusSchema } from '../contract/status.ts'
+import type { UsageReport } from '../contract/usage.ts'
 import { parseJson } from '../kernel/read-json.ts'
 import { type ChatRequest, streamChat } from './chat.ts'
 import { type ComfyuiClient, comfyuiClient } from './comfyui.ts'
+import { explainRoute, type RouteQuestion } from './dispatch.ts'
 import { createHttp, type FetchLike } from './http.ts'
 import { type ModelsClient, modelsClient } from './models.ts'
 import { type ProfilesClient, profilesClient } from './profiles.ts'
 import { type SlotsClient, slotsClient } from './slots.ts'
+import { readUsage, type UsageOptions } from './usage.ts'
 
 /** What an event stream says: an event (an id seen before = that row changed), or that something was missed. */
 export type EventStreamItem =
@@ -34,6 +38,10 @@ export interface Hal0Client {
   operation(id: string): Promise<Operation>
   /** Memory: what there is, what is promised, who holds it. */
   capacity(): Promise<Capacity>
+  /** Requests, tokens and time, summed by the hour. */
+  usage(wish?: UsageOptions): Promise<UsageReport>
+  /** Which slot would answer a request now, and why. */
+  explainRoute(question: RouteQuestion): Promise<RouteExplanation>
   /** In the daemon's order. */
   runners(): Promise<readonly RunnerRow[]>
   /** What the machine of the daemon has, and how much of it is free now. */
@@ -71,6 +79,8 @@ export function createClient(options: ClientOptions): Hal0Client {
     status: () => http.json(statusSchema, '/api/status'),
     operation: (id) => http.json(operationSchema, `/api/operations/${encodeURIComponent(id)}`),
     capacity: () => http.json(capacitySchema, '/api/capacity'),
+    usage: (wish = {}) => readUsage(http, wish),
+    explainRoute: (question) => explainRoute(http, question),
     runners: async () => (await http.json(runnerListSchema, '/api/runners')).runners,
     hardware: () => http.json(hardwareSchema, '/api/hardware'),
     settings: () => http.json(settingsViewSchema, '/api/settings'),

@@ -1,6 +1,6 @@
 import type { Hal0Error } from '../kernel/errors.ts'
 import { retryAfterSeconds, SECOND_MS } from '../kernel/units.ts'
-import { errorBody } from './error-body.ts'
+import { dialectErrorBody, type ErrorDialect } from './error-dialect.ts'
 
 /** An HTTP answer that is an error, ready to be written. */
 export interface ErrorAnswer {
@@ -13,15 +13,18 @@ export interface ErrorAnswer {
 /** Where the answer differs from what the registry says of the code. */
 export interface ErrorAnswerAs {
   readonly status?: number
+  /** Not in Anthropic's dialect: there it follows from the status. */
   readonly type?: string
+  /** Absent = `openai`. */
+  readonly dialect?: ErrorDialect
 }
 
 /**
- * How does an error go out over HTTP? The one body, `Retry-After` (whole seconds ≥ 1) where it cures itself, the request id for the
+ * How does an error go out over HTTP? The one body of its dialect, `Retry-After` (whole seconds ≥ 1) where it cures itself, the request id for the
  * log. Every room answers with it. Source: SPEC 16, 20.
  */
 export function errorAnswer(error: Hal0Error, requestId: string, as: ErrorAnswerAs = {}): ErrorAnswer {
-  const { status = error.status, ...extras } = as
+  const { status = error.status } = as
   const { retryAfterS } = error
   return {
     status,
@@ -29,8 +32,10 @@ export function errorAnswer(error: Hal0Error, requestId: string, as: ErrorAnswer
       'content-type': 'application/json',
       'cache-control': 'no-store',
       'x-request-id': requestId,
+      // Where Anthropic's clients look for it.
+      ...(as.dialect === 'anthropic' ? { 'request-id': requestId } : {}),
       ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterSeconds(retryAfterS * SECOND_MS)) }),
     },
-    body: JSON.stringify(errorBody(error, { requestId, ...extras })),
+    body: JSON.stringify(dialectErrorBody(error, requestId, as)),
   }
 }

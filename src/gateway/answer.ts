@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { type ErrorAnswerAs, errorAnswer } from '../contract/error-answer.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import type { Exchange } from './exchange.ts'
@@ -10,46 +9,43 @@ const SMALL_BODY_BYTES = 64 * 1024
 /** A day: how long a browser may remember a preflight; browsers cap it themselves. */
 const PREFLIGHT_MAX_AGE_S = 86_400
 
-/** The headers that every answer here has. Exactly one Access-Control-Allow-Origin. Source: SPEC 11 "CORS". */
-export function setCommonHeaders(res: ServerResponse, requestId: string): void {
-  res.setHeader('X-Request-Id', requestId)
-  res.setHeader('Access-Control-Allow-Origin', '*')
-  res.setHeader('Access-Control-Expose-Headers', 'X-Request-Id, X-Hal0-Route, Retry-After, Server-Timing')
-}
-
 /** 204 to a browser that asks first; no key is needed, since a preflight cannot carry one. */
-export function sendPreflight({ req, res }: Exchange): void {
-  res.statusCode = 204
-  res.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, OPTIONS')
-  res.setHeader('Access-Control-Allow-Headers', req.headers['access-control-request-headers'] ?? '*')
-  res.setHeader('Access-Control-Max-Age', String(PREFLIGHT_MAX_AGE_S))
-  res.setHeader('Vary', 'Access-Control-Request-Headers')
-  res.end()
+export function sendPreflight(exchange: Exchange): void {
+  const wanted = exchange.req.headers['access-control-request-headers']
+  exchange.writeHead(204, [
+    'Access-Control-Allow-Methods',
+    'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+    'Access-Control-Allow-Headers',
+    wanted ?? '*',
+    'Access-Control-Max-Age',
+    String(PREFLIGHT_MAX_AGE_S),
+    'Vary',
+    'Access-Control-Request-Headers',
+  ])
+  exchange.res.end()
 }
 
 export function sendJson(exchange: Exchange, status: number, value: unknown): void {
-  exchange.res.setHeader('Content-Type', 'application/json; charset=utf-8')
-  sendWhole(exchange, status, JSON.stringify(value))
+  sendWhole(exchange, status, ['Content-Type', 'application/json; charset=utf-8'], JSON.stringify(value))
 }
 
-/** The error as an answer of its own; only before anything was sent. */
+/** The error as an answer of its own; only before anything was sent, or as the last event of a stream that was begun early. */
 export function sendError(exchange: Exchange, error: Hal0Error, as: ErrorAnswerAs = {}): void {
   noteFailure(exchange, error)
-  const answer = errorAnswer(error, exchange.id, as)
-  for (const [name, value] of Object.entries(answer.headers)) exchange.res.setHeader(name, value)
-  sendWhole(exchange, answer.status, answer.body)
+  if (exchange.early !== undefined) return exchange.early.fail(error)
+  const answer = errorAnswer(error, exchange.id, { dialect: exchange.dialect, ...as })
+  const headers = Object.entries(answer.headers).filter(([name]) => name !== 'x-request-id')
+  sendWhole(exchange, answer.status, headers.flat(), answer.body)
 }
 
-function sendWhole(exchange: Exchange, status: number, text: string): void {
-  const { res, req } = exchange
+function sendWhole(exchange: Exchange, status: number, headers: readonly string[], text: string): void {
+  const { req } = exchange
   const body = Buffer.from(text)
-  res.statusCode = status
-  res.setHeader('Content-Length', body.length)
   if (req.method !== 'HEAD') exchange.bytesSent += body.length
-  endAfterUpload(exchange, body)
+  endAfterUpload(exchange, status, [...headers, 'Content-Length', String(body.length)], body)
 }
 
-/** Puts the error into the request's log line; its causes stay in the log. */
+/** Puts the error into the request's record; its causes stay in the log. */
 export function noteFailure({ facts }: Exchange, error: Hal0Error): void {
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
   facts.failure = error.code
@@ -60,14 +56,18 @@ export function noteFailure({ facts }: Exchange, error: Hal0Error): void {
  * Sends the whole answer at once, but lets the request's body come to its end before the connection is closed: closing under a
  * sender resets the connection, and the reset can overtake the answer.
  */
-function endAfterUpload({ req, res, clock }: Exchange, body: Buffer): void {
+function endAfterUpload(exchange: Exchange, status: number, headers: readonly string[], body: Buffer): void {
+  const { req, res, clock } = exchange
   const isSmall = Number(req.headers['content-length'] ?? Number.NaN) <= SMALL_BODY_BYTES
   const hasBody = req.headers['content-length'] !== undefined || req.headers['transfer-encoding'] !== undefined
   if (req.complete || isSmall || !hasBody) {
+    exchange.writeHead(status, headers)
     res.end(body)
+    // Nobody reads what is left of it, and the connection's next request stands behind it.
+    if (!req.complete) req.resume()
     return
   }
-  res.setHeader('Connection', 'close')
+  exchange.writeHead(status, [...headers, 'Connection', 'close'])
   res.write(body)
   const finish = (): void => {
     cancel()

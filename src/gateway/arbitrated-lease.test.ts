@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createStubSlots } from '../../test/support/stub-slots.ts'
-import { acquireArbitrated, type Doorkeeper } from './arbitrated-lease.ts'
+import { acquireArbitrated, type Doorkeeper, leaseArbitratedNow } from './arbitrated-lease.ts'
 
 const endpoint = {
   origin: 'http://127.0.0.1:9',
@@ -20,6 +20,7 @@ function setUp(loadWaitMs?: number) {
       heard.push(`enter ${slot}`)
       return { ...(loadWaitMs === undefined ? {} : { loadWaitMs }), leave: () => void heard.push('leave') }
     },
+    enterNow: () => undefined,
   }
   return { slots, heard, arbiter }
 }
@@ -38,15 +39,12 @@ describe('acquireArbitrated', () => {
     expect(slots.waits).toEqual([expected])
   })
 
-  it('the pass ends with the lease', async () => {
+  it('gives the pass with the lease', async () => {
     const { slots, heard, arbiter } = setUp()
-    const lease = await acquireArbitrated(slots, arbiter, 'a', { signal, waitMs: 1, isWholeWait: false })
+    const { lease, pass } = await acquireArbitrated(slots, arbiter, 'a', { signal, waitMs: 1, isWholeWait: false })
     expect([lease.slot, lease.endpoint, heard]).toEqual(['a', endpoint, ['enter a']])
-    lease.release()
-    expect([heard, slots.log]).toEqual([
-      ['enter a', 'leave'],
-      ['wait a', 'lease a', 'release a'],
-    ])
+    pass?.leave()
+    expect(heard).toEqual(['enter a', 'leave'])
   })
 
   it('the pass ends without a lease', async () => {
@@ -58,7 +56,7 @@ describe('acquireArbitrated', () => {
 
   it('who is not let in asks for no lease', async () => {
     const { slots } = setUp()
-    const closed: Doorkeeper = { enter: () => Promise.reject(new Error('no')) }
+    const closed: Doorkeeper = { enter: () => Promise.reject(new Error('no')), enterNow: () => undefined }
     const acquired = acquireArbitrated(slots, closed, 'a', { signal, waitMs: 1, isWholeWait: false })
     await expect(acquired).rejects.toThrow('no')
     expect(slots.log).toEqual([])
@@ -68,5 +66,33 @@ describe('acquireArbitrated', () => {
     const { slots } = setUp()
     await acquireArbitrated(slots, undefined, 'a', { signal, waitMs: 7, isWholeWait: true })
     expect(slots.waits).toEqual([7])
+  })
+})
+
+describe('leaseArbitratedNow', () => {
+  const open = (heard: string[]): Doorkeeper => ({
+    enter: () => Promise.reject(new Error('not asked')),
+    enterNow: (slot) => {
+      heard.push(`enter ${slot}`)
+      return { leave: () => void heard.push('leave') }
+    },
+  })
+
+  it('gives both where neither needs a wait', () => {
+    const { slots, heard } = setUp()
+    const held = leaseArbitratedNow(slots, open(heard), 'a', undefined)
+    expect([held?.lease.slot, heard]).toEqual(['a', ['enter a']])
+  })
+
+  it('gives the pass back where the slot needs one', () => {
+    const { heard } = setUp()
+    expect(leaseArbitratedNow({ leaseNow: () => undefined }, open(heard), 'a', undefined)).toBeUndefined()
+    expect(heard).toEqual(['enter a', 'leave'])
+  })
+
+  it('takes no lease where the memory needs a wait', () => {
+    const { slots, arbiter } = setUp()
+    expect(leaseArbitratedNow(slots, arbiter, 'a', undefined)).toBeUndefined()
+    expect(slots.log).toEqual([])
   })
 })

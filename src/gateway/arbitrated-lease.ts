@@ -2,41 +2,51 @@ import type { Arbiter, ArbiterPass } from '../arbiter/ports.ts'
 import type { AcquireOptions, Lease, Slots } from '../slots/slots.ts'
 
 /** Lets a request in to the group that holds the GPU's memory. */
-export type Doorkeeper = Pick<Arbiter, 'enter'>
+export type Doorkeeper = Pick<Arbiter, 'enter' | 'enterNow'>
 
 export interface ArbitratedOptions extends AcquireOptions {
   /** `waitMs` is `load_wait_s`: neither has the client lowered it, nor has the request waited before. */
   readonly isWholeWait: boolean
 }
 
+/** A lease, and the leave to use its group's memory, which is given back with it; undefined = nothing is arbitrated. */
+export interface ArbitratedLease {
+  readonly lease: Lease
+  readonly pass: ArbiterPass | undefined
+}
+
+/** Where neither the group's memory nor the slot needs a wait; undefined = `acquireArbitrated` has to be asked. */
+export function leaseArbitratedNow(
+  slots: Pick<Slots, 'leaseNow'>,
+  arbiter: Doorkeeper | undefined,
+  slot: string,
+  modelId: string | undefined,
+): ArbitratedLease | undefined {
+  const pass = arbiter?.enterNow(slot)
+  if (arbiter !== undefined && pass === undefined) return undefined
+  const lease = slots.leaseNow(slot, modelId)
+  if (lease !== undefined) return { lease, pass }
+  pass?.leave()
+  return undefined
+}
+
 /**
- * A lease of this slot, once its group has the memory; the pass lasts exactly as long as the lease. Undefined arbiter = nothing is
- * arbitrated. Errors: those of `Arbiter.enter` and `Slots.acquire`. Source: SPEC 8 "Arbiter".
+ * A lease of this slot, once its group has the memory. Undefined arbiter = nothing is arbitrated.
+ * Errors: those of `Arbiter.enter` and `Slots.acquire`. Source: SPEC 8 "Arbiter".
  */
 export async function acquireArbitrated(
   slots: Pick<Slots, 'acquire'>,
   arbiter: Doorkeeper | undefined,
   slot: string,
   { isWholeWait, ...options }: ArbitratedOptions,
-): Promise<Lease> {
-  if (arbiter === undefined) return await slots.acquire(slot, options)
+): Promise<ArbitratedLease> {
+  if (arbiter === undefined) return { lease: await slots.acquire(slot, options), pass: undefined }
   // The client's own limit holds here too.
   const maxWaitMs = isWholeWait ? {} : { maxWaitMs: options.waitMs }
   const pass = await arbiter.enter(slot, { signal: options.signal, ...maxWaitMs })
   try {
     const waitMs = loadWaitOf(pass, options.waitMs, isWholeWait)
-    const lease = await slots.acquire(slot, { ...options, waitMs })
-    return {
-      slot: lease.slot,
-      attemptId: lease.attemptId,
-      endpoint: lease.endpoint,
-      revoked: lease.revoked,
-      moved: () => lease.moved(),
-      release(outcome) {
-        lease.release(outcome)
-        pass.leave()
-      },
-    }
+    return { lease: await slots.acquire(slot, { ...options, waitMs }), pass }
   } catch (thrown) {
     pass.leave()
     throw thrown

@@ -1,5 +1,5 @@
 import type { EngineBody } from './body/engine-body.ts'
-import type { HeaderBag } from './rules/headers.ts'
+import type { HeaderLines } from './rules/headers.ts'
 import type { Dialect } from './rules/route-table.ts'
 
 /**
@@ -16,8 +16,8 @@ export interface EngineRequest {
   readonly method: string
   /** With its query. */
   readonly path: string
-  /** Names in lower case; `host`, `content-length`, `transfer-encoding` and `connection` are the connection's business. */
-  readonly headers: HeaderBag
+  /** Made by `engineRequestHeaders`; `host`, `content-length`, `transfer-encoding` and `connection` are the connection's business. */
+  readonly headers: HeaderLines
   readonly body: EngineBody
   /** The client asked for a stream. */
   readonly stream: boolean

@@ -1,18 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../access/guard.ts'
+import type { RequestRecord, TokenUsage } from '../contract/request-record.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
-import type { Log } from '../kernel/log.ts'
 import { newRequestId } from '../kernel/request-id.ts'
 import { validRequestId } from './rules/headers.ts'
 import { pathOf } from './rules/match-route.ts'
+import type { Dialect } from './rules/route-table.ts'
 import { onSocketClose } from './socket-closes.ts'
 
-/** `Exchange.signal.reason` when the client is gone; otherwise the reason is the Hal0Error that it is still to be told. */
+/** Why an exchange ended when the client is gone; otherwise it is the Hal0Error that the client is still to be told. */
 export const CLIENT_GONE = Symbol('client gone')
+export type EndReason = typeof CLIENT_GONE | Hal0Error
 
-/** What a request's one log line says besides time, status and bytes. Never a body, a key or a query. */
+/** What a request's record says besides time, status and bytes. Never a body, a key or a query. */
 export interface ExchangeFacts {
+  /** The path of the contract that answers. */
+  route?: string
   slot?: string
   /** Step of the resolution that chose the slot. */
   reason?: string
@@ -22,76 +26,170 @@ export interface ExchangeFacts {
   detail?: string
   /** The engine broke its part: not an error that it told in good order. */
   engineLost?: boolean
+  /** Monotonic time of the first byte of the engine's answer. */
+  firstByteAtMs?: number
+  /** Reads the engine's own count of tokens. */
+  usage?: () => TokenUsage | null
 }
 
-/** nginx's word for "the client left before there was an answer"; only ever in the log. */
+/** nginx's word for "the client left before there was an answer"; only ever in the record. */
 const STATUS_CLIENT_GONE = 499
+const NO_USAGE = (): null => null
 
-/** One request and its answer: who asked, whether they are still there, and the log line when it is over. */
+/** An event stream that was begun before an engine answered: errors are events in it. */
+export interface EarlyStream {
+  fail(error: Hal0Error): void
+}
+
+/** What happens at the end of an exchange. */
+export interface ExchangeEnds {
+  /** Once: the answer has left, or its connection is gone. */
+  onRecord(record: RequestRecord): void
+  /** Once: that, and nobody works on it any more. */
+  onOver(exchange: Exchange): void
+}
+
+/** One request and its answer: who asked, whether they are still there, and the record when it is over. */
 export class Exchange {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly id: string
   readonly clock: Clock
   readonly facts: ExchangeFacts = {}
+  /** The shape of its errors. */
+  dialect: Dialect = 'openai'
   /** Undefined until the guard has let the request in. */
   caller: Caller | undefined
   /** Answer bytes handed to the connection, headers not counted. */
   bytesSent = 0
-  /** Resolves when the answer has left or the connection is gone. */
-  readonly over: Promise<void>
-  readonly #ending = new AbortController()
+  early: EarlyStream | undefined
+  /** Headers of hal0's own for the answer, names and values in turn. */
+  readonly #headers: string[]
+  readonly #startedMs: number
+  readonly #ends: ExchangeEnds
+  readonly #forgetSocket: () => void
+  #endReason: EndReason | undefined
+  #onEnding: ((reason: EndReason) => void) | undefined
+  #controller: AbortController | undefined
+  #isServed = false
+  #isClosed = false
 
-  constructor(req: IncomingMessage, res: ServerResponse, deps: { log: Log; clock: Clock }) {
+  constructor(req: IncomingMessage, res: ServerResponse, clock: Clock, ends: ExchangeEnds) {
     this.req = req
     this.res = res
+    this.clock = clock
+    this.#ends = ends
     this.id = validRequestId(req.headers['x-request-id']) ?? newRequestId()
-    this.clock = deps.clock
-    const startedMs = deps.clock.monotonicMs()
-    this.over = new Promise((resolve) => {
-      const onClose = (): void => {
-        // The answer closes when it is complete or its connection is gone; a pipelined one only hears the connection.
-        forget()
-        res.off('close', onClose)
-        if (!res.writableFinished) this.#ending.abort(CLIENT_GONE)
-        deps.log.info(this.#line(deps.clock.monotonicMs() - startedMs), 'request')
-        resolve()
-      }
-      const forget = onSocketClose(req.socket, onClose)
-      res.once('close', onClose)
-    })
+    this.#headers = ['X-Request-Id', this.id, ...CORS_HEADERS]
+    this.#startedMs = clock.monotonicMs()
+    // The answer closes when it is complete or its connection is gone; a pipelined one only hears the connection.
+    this.#forgetSocket = onSocketClose(req.socket, this.#onClose)
+    res.once('close', this.#onClose)
     // What there is to know about a broken connection comes with 'close'.
-    req.on('error', () => {})
-    res.on('error', () => {})
+    req.on('error', nothing)
+    res.on('error', nothing)
   }
 
-  /** Aborts when nobody waits any more, or when `end` was called. */
-  get signal(): AbortSignal {
-    return this.#ending.signal
+  /** Adds a header to the answer; before `writeHead`. */
+  setHeader(name: string, value: string): void {
+    this.#headers.push(name, value)
+  }
+
+  /** Begins the answer. Sends nothing yet. `more`: headers besides hal0's own, names and values in turn. */
+  writeHead(status: number, more: readonly string[]): void {
+    this.res.writeHead(status, [...this.#headers, ...more])
+  }
+
+  /** Nobody waits any more, or `end` was called; undefined = it goes on. */
+  get endReason(): EndReason | undefined {
+    return this.#endReason
   }
 
   get isClientGone(): boolean {
-    return this.signal.reason === CLIENT_GONE
+    return this.#endReason === CLIENT_GONE
+  }
+
+  /** Calls back once when it ends; at once if it has. One listener at a time; undefined takes it away. */
+  onEnding(listener: ((reason: EndReason) => void) | undefined): void {
+    this.#onEnding = listener
+    if (listener !== undefined && this.#endReason !== undefined) listener(this.#endReason)
+  }
+
+  /** The same as a signal, made when it is first asked for. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#endReason !== undefined) this.#controller.abort(this.#endReason)
+    }
+    return this.#controller.signal
   }
 
   /** Ends it from our side; whoever works on it tells the client `reason`. */
-  end(reason: Hal0Error): void {
-    this.#ending.abort(reason)
+  end(reason: EndReason): void {
+    if (this.#endReason !== undefined) return
+    this.#endReason = reason
+    this.#onEnding?.(reason)
+    this.#controller?.abort(reason)
   }
 
-  #line(elapsedMs: number): object {
-    const { res, req } = this
-    const answered = res.headersSent || res.writableFinished
-    const { engineLost: _forTheBus, ...facts } = this.facts
+  /**
+   * Whose request it is where requests wait in turn: by the key that was sent (in open mode nobody checks it), else by where it comes from.
+   * Source: SPEC 11 "Queues".
+   */
+  get queueKey(): string {
+    const { headers, socket } = this.req
+    const apiKey = headers['x-api-key']
+    return headers.authorization ?? (typeof apiKey === 'string' ? apiKey : undefined) ?? socket.remoteAddress ?? ''
+  }
+
+  /** Nobody works on it any more. */
+  served(): void {
+    if (this.#isServed) return
+    this.#isServed = true
+    if (this.#isClosed) this.#ends.onOver(this)
+  }
+
+  readonly #onClose = (): void => {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#forgetSocket()
+    if (!this.res.writableFinished) this.end(CLIENT_GONE)
+    this.#ends.onRecord(this.#record())
+    if (this.#isServed) this.#ends.onOver(this)
+  }
+
+  #record(): RequestRecord {
+    const { res, req, facts, clock } = this
+    const isAnswered = res.headersSent || res.writableFinished
+    const startedMs = this.#startedMs
     return {
-      request_id: this.id,
-      method: req.method,
-      route: pathOf(req.url ?? ''),
-      status: answered ? res.statusCode : STATUS_CLIENT_GONE,
-      bytes: this.bytesSent,
-      ms: Math.round(elapsedMs),
-      ...(res.writableFinished ? {} : { failure: 'client_gone' }),
-      ...facts,
+      requestId: this.id,
+      method: req.method ?? '',
+      path: pathOf(req.url ?? ''),
+      route: facts.route ?? 'other',
+      slot: facts.slot,
+      keyId: null,
+      userId: null,
+      reservationId: null,
+      status: isAnswered ? res.statusCode : STATUS_CLIENT_GONE,
+      bytesSent: this.bytesSent,
+      endedMs: clock.nowMs(),
+      elapsedMs: clock.monotonicMs() - startedMs,
+      firstByteMs: facts.firstByteAtMs === undefined ? undefined : facts.firstByteAtMs - startedMs,
+      reason: facts.reason,
+      failure: facts.failure ?? (res.writableFinished ? undefined : 'client_gone'),
+      detail: facts.detail,
+      usage: facts.usage ?? NO_USAGE,
     }
   }
 }
+
+/** Exactly one Access-Control-Allow-Origin in every answer. Source: SPEC 11 "CORS". */
+const CORS_HEADERS = [
+  'Access-Control-Allow-Origin',
+  '*',
+  'Access-Control-Expose-Headers',
+  'X-Request-Id, X-Hal0-Route, Retry-After, Server-Timing',
+] as const
+
+function nothing(): void {}

@@ -1,20 +1,29 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Guard } from '../access/guard.ts'
+import type { RequestRecord } from '../contract/request-record.ts'
 import type { Publisher } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Hal0Error, messageOf, toHal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
+import { SECOND_MS } from '../kernel/units.ts'
 import type { Slots } from '../slots/slots.ts'
-import { sendError, sendPreflight, setCommonHeaders } from './answer.ts'
+import { sendError, sendPreflight } from './answer.ts'
 import type { Doorkeeper } from './arbitrated-lease.ts'
-import { Exchange } from './exchange.ts'
+import { BodyBudget } from './body/body-budget.ts'
+import { ClientSilence } from './body/client-silence.ts'
+import { CLIENT_GONE, Exchange } from './exchange.ts'
+import { serveForm } from './routes/form-route.ts'
 import { serveImages } from './routes/images-route.ts'
-import { type OnDemandSlot, serveInference } from './routes/inference-route.ts'
+import { type InferenceDeps, serveInference } from './routes/inference-route.ts'
 import { sendModel, sendModels } from './routes/models-route.ts'
 import type { ImageDefaults } from './routes/paint.ts'
-import { IMAGES_PATH, INFERENCE_PATHS, matchRoute, pathOf } from './rules/match-route.ts'
+import { serveUpstream } from './routes/upstream-route.ts'
+import type { RunnersFor } from './rules/check-route.ts'
+import { KNOWN_PATHS, matchRoute, pathOf } from './rules/match-route.ts'
 import { shortened } from './rules/resolve-route.ts'
+import { IMAGES_PATH } from './rules/route-table.ts'
+import type { OnDemandSlot, Served } from './send-to-slot.ts'
 import type { GatewaySettings } from './settings.ts'
 import { EnginePools } from './wire/engine-pools.ts'
 
@@ -35,17 +44,22 @@ export interface GatewayDeps {
   readonly settings: GatewaySettings
   /** Ids of models.toml as they are now; asked for each request, so it only hands out what is known. */
   readonly registeredModels: () => ReadonlySet<string>
+  /** Absent = nobody knows which runner has which route; their engines are asked. */
+  readonly runnersFor?: RunnersFor
   readonly onDemand: OnDemandSlot
   /** Asked before every lease; absent = nothing is arbitrated. */
   readonly arbiter?: Doorkeeper
   /** What the file of an image slot says under `[image]`; absent = nothing. */
   readonly imageDefaults?: (slot: string) => ImageDefaults
+  /** Absolute path of the folder for forms that do not fit in memory; made when it is needed. */
+  readonly spillFolder: string
+  /** Hears of every request that is over; must cost next to nothing. */
+  readonly onRecord: (record: RequestRecord) => void
   readonly log: Log
   readonly clock: Clock
   readonly bus: Publisher
 }
 
-const KNOWN_PATHS = ['/v1/models', ...INFERENCE_PATHS, IMAGES_PATH].join(', ')
 /** A client may ask again so long after the daemon began to stop: about the time of a restart. */
 const RESTART_RETRY_S = 5
 /** Time in which the last bytes of an answer have to leave when the gateway closes. */
@@ -53,123 +67,166 @@ const LAST_WORDS_MS = 1_000
 
 /** The inference hot path. Source: SPEC 11, DESIGN "The hot path". */
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { slots, guard, clock, log, bus, onDemand, registeredModels, arbiter } = deps
+  const { slots, guard, clock, log, bus, onDemand, registeredModels, runnersFor, arbiter, spillFolder, settings } = deps
   const { imageDefaults = () => ({}) } = deps
   const startedMs = clock.nowMs()
   const pools = new EnginePools(clock)
-  const exchanges = new Map<Exchange, Promise<unknown>>()
+  const exchanges = new Set<Exchange>()
   const unsubscribe = slots.onEngineGone((attemptId) => pools.forget(attemptId))
   const closing = new AbortController()
   // One listener for each image that is being painted, and there may be any number.
   setMaxListeners(0, closing.signal)
+  const bodies = {
+    budget: new BodyBudget(() => settings.bodyMemoryBytes),
+    silence: new ClientSilence(clock, () => settings.clientStallS * SECOND_MS),
+    spillFolder,
+  }
+  const inference: InferenceDeps = {
+    slots,
+    settings,
+    clock,
+    pools,
+    onDemand,
+    registeredModels,
+    runnersFor,
+    arbiter,
+    bodies,
+  }
+  let onEmpty: (() => void) | undefined
 
-  async function serve(exchange: Exchange): Promise<void> {
-    const { req, res } = exchange
+  const ends = {
+    onRecord: deps.onRecord,
+    onOver(exchange: Exchange): void {
+      exchanges.delete(exchange)
+      if (exchanges.size === 0) onEmpty?.()
+    },
+  }
+
+  function handle(req: IncomingMessage, res: ServerResponse): void {
+    const exchange = new Exchange(req, res, clock, ends)
+    exchanges.add(exchange)
+    const done: Served = (failure) => finish(exchange, failure)
     try {
       const admitted = guard(req)
       if (!admitted.ok) throw admitted.error
       exchange.caller = admitted.value
       if (closing.signal.aborted) throw stopping()
-      await route(exchange)
+      route(exchange, done)
     } catch (thrown) {
-      if (exchange.isClientGone) return
-      const error = toHal0Error(thrown)
-      if (error.code === 'internal') {
-        log.error(
-          { request_id: exchange.id, err: messageOf(error.cause), stack: stackOf(error.cause) },
-          'request failed',
-        )
-      }
-      if (res.headersSent) res.destroy()
-      else sendError(exchange, error)
-    } finally {
-      const { failure, slot, detail, engineLost } = exchange.facts
-      if (engineLost === true) {
-        const data = { code: failure, slot, request_id: exchange.id, route: pathOf(req.url ?? '') }
-        bus.publish({
-          type: 'gateway.engine_lost',
-          severity: 'error',
-          source: `slot:${slot}`,
-          message: detail ?? 'an engine was lost',
-          data,
-        })
-      }
+      done(thrown)
     }
   }
 
-  async function route(exchange: Exchange): Promise<void> {
-    const { req, res } = exchange
+  /** `failure`: what is still to be told to the client. */
+  function finish(exchange: Exchange, failure: unknown): void {
+    if (failure !== undefined && failure !== CLIENT_GONE && !exchange.isClientGone) tell(exchange, toHal0Error(failure))
+    if (exchange.facts.engineLost === true) publishLoss(exchange)
+    exchange.served()
+  }
+
+  function tell(exchange: Exchange, error: Hal0Error): void {
+    if (error.code === 'internal') {
+      const { cause } = error
+      const stack = cause instanceof Error ? cause.stack : undefined
+      log.error({ request_id: exchange.id, err: messageOf(cause), stack }, 'request failed')
+    }
+    if (exchange.res.headersSent && exchange.early === undefined) exchange.res.destroy()
+    else sendError(exchange, error)
+  }
+
+  function publishLoss({ facts, req, id }: Exchange): void {
+    const { failure, slot, detail } = facts
+    bus.publish({
+      type: 'gateway.engine_lost',
+      severity: 'error',
+      source: `slot:${slot}`,
+      message: detail ?? 'an engine was lost',
+      data: { code: failure, slot, request_id: id, route: pathOf(req.url ?? '') },
+    })
+  }
+
+  function route(exchange: Exchange, done: Served): void {
+    const { req, facts } = exchange
     const method = req.method ?? ''
-    const path = shortened(pathOf(req.url ?? ''))
     const match = matchRoute(method, req.url ?? '')
-    const { settings } = deps
     switch (match.kind) {
-      case 'preflight':
-        return sendPreflight(exchange)
-      case 'models':
-        return sendModels(exchange, catalog(settings))
-      case 'model':
-        return sendModel(exchange, match.id, catalog(settings))
       case 'inference':
-        return await serveInference(exchange, match.path, engineDeps(settings))
+        facts.route = match.route.path
+        exchange.dialect = match.route.dialect
+        if (match.route.body === 'form') return serveForm(exchange, match.route, inference, done)
+        return serveInference(exchange, match.route, inference, done)
       case 'images':
-        return await serveImages(exchange, { ...engineDeps(settings), imageDefaults, stopped: closing.signal })
-      case 'unsupported':
-        throw Hal0Error.of('dispatch.route_unsupported', `${path} is not served yet`, {
-          details: { remedy: `This hal0 serves ${KNOWN_PATHS}.` },
-        })
+        facts.route = IMAGES_PATH
+        return settle(serveImages(exchange, { ...inference, imageDefaults, stopped: closing.signal }), done)
+      case 'upstream':
+        facts.route = '/upstream'
+        return settle(serveUpstream(exchange, match, inference), done)
+      case 'preflight':
+        sendPreflight(exchange)
+        return done()
+      case 'models':
+        facts.route = '/v1/models'
+        sendModels(exchange, catalog())
+        return done()
+      case 'model':
+        facts.route = '/v1/models'
+        sendModel(exchange, match.id, catalog())
+        return done()
       case 'unknown':
-        return sendError(exchange, Hal0Error.of('request.invalid', `There is no ${path}; there are ${KNOWN_PATHS}`), {
-          status: 404,
-        })
+        refuse(exchange, `There is no ${pathShown(exchange)}; there are ${KNOWN_PATHS.join(', ')}`, 404)
+        return done()
       case 'bad_path':
-        throw Hal0Error.of('request.invalid', `The path ${path} has a broken percent escape`)
+        throw Hal0Error.of('request.invalid', `The path ${pathShown(exchange)} has a broken percent escape`)
       case 'wrong_method':
-        res.setHeader('Allow', match.allow)
-        return sendError(
-          exchange,
-          Hal0Error.of('request.invalid', `${path} does not take ${method}; it takes ${match.allow}`),
-          { status: 405 },
-        )
+        exchange.setHeader('Allow', match.allow)
+        refuse(exchange, `${pathShown(exchange)} does not take ${method}; it takes ${match.allow}`, 405)
+        return done()
     }
   }
 
-  function engineDeps(settings: GatewaySettings) {
-    return { slots, settings, clock, pools, onDemand, registeredModels, arbiter }
-  }
-
-  function catalog({ unknownModel, onDemandSlot }: GatewaySettings) {
-    return { rows: slots.rows(), registered: registeredModels(), onDemandSlot, unknownModel, startedMs }
+  function catalog() {
+    const { unknownModel, onDemandSlot } = settings
+    return { rows: slots.views(), registered: registeredModels(), onDemandSlot, unknownModel, startedMs }
   }
 
   return {
-    handle(req, res) {
-      const exchange = new Exchange(req, res, { log, clock })
-      setCommonHeaders(res, exchange.id)
-      const done = Promise.all([serve(exchange), exchange.over]).finally(() => exchanges.delete(exchange))
-      exchanges.set(exchange, done)
-    },
+    handle,
     inFlight: () => exchanges.size,
     async close() {
       closing.abort(stopping())
       unsubscribe()
-      const pending = [...exchanges.values()]
-      for (const exchange of exchanges.keys()) exchange.end(stopping())
+      const isEmpty = new Promise<void>((resolve) => {
+        onEmpty = resolve
+      })
+      for (const exchange of [...exchanges]) exchange.end(stopping())
+      bodies.silence.close()
       await pools.close()
+      if (exchanges.size === 0) return
       // A client that takes nothing must not hold the daemon.
       const cancel = clock.setTimer(LAST_WORDS_MS, () => {
-        for (const { res } of exchanges.keys()) res.destroy()
+        for (const { res } of exchanges) res.destroy()
       })
-      await Promise.all(pending)
+      await isEmpty
       cancel()
     },
   }
 }
 
-function stopping(): Hal0Error {
-  return Hal0Error.of('slot.unloading', 'hal0 is stopping', { retryAfterS: RESTART_RETRY_S })
+function settle(work: Promise<void>, done: Served): void {
+  work.then(
+    () => done(),
+    (failure: unknown) => done(failure),
+  )
 }
 
-function stackOf(thrown: unknown): string | undefined {
-  return thrown instanceof Error ? thrown.stack : undefined
+function refuse(exchange: Exchange, message: string, status: number): void {
+  sendError(exchange, Hal0Error.of('request.invalid', message), { status })
+}
+
+function pathShown({ req }: Exchange): string {
+  return shortened(pathOf(req.url ?? ''))
+}
+
+function stopping(): Hal0Error {
+  return Hal0Error.of('slot.unloading', 'hal0 is stopping', { retryAfterS: RESTART_RETRY_S })
 }

@@ -1,33 +1,19 @@
-import type { Dispatcher } from 'undici'
-import { errorBody } from '../contract/error-body.ts'
+import { errorEventBody } from '../contract/error-event.ts'
 import type { CancelTimer, Clock } from '../kernel/clock.ts'
-import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
+import { Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import type { Lease } from '../slots/slots.ts'
 import { noteFailure, sendError } from './answer.ts'
 import { type AnswerEnd, AnswerWriter } from './answers/answer-writer.ts'
 import { createStallGuard, type StallGuard } from './answers/stall-guard.ts'
-import type { Exchange } from './exchange.ts'
-import { CLIENT_GONE } from './exchange.ts'
+import type { EngineRequest } from './engine-request.ts'
+import { CLIENT_GONE, type EndReason, type Exchange } from './exchange.ts'
 import { brokenAnswerError, lostError, stalledError } from './relay-errors.ts'
-import type { HeaderBag } from './rules/headers.ts'
 import { wrapEngineError } from './rules/wrap-engine-error.ts'
 import type { GatewaySettings } from './settings.ts'
-import { CUT_OFF, type EngineConnection } from './wire/engine-connection.ts'
+import { type AnswerHead, valueOf } from './wire/answer-head.ts'
+import type { EngineConnection, ExchangeFollower } from './wire/engine-connection.ts'
 import type { EnginePools } from './wire/engine-pools.ts'
-
-/** What goes to the engine, ready to be written. */
-export interface EngineRequest {
-  readonly path: string
-  readonly headers: Record<string, string | string[]>
-  readonly body: Buffer
-  /** The client asked for a stream. */
-  readonly stream: boolean
-  /** `model` in the answer. */
-  readonly askedName: string
-  /** May it be left unanswered when the engine has not read it? Otherwise the client is told. */
-  readonly mayComeAgain: boolean
-}
 
 export interface RelayDeps {
   readonly pools: EnginePools
@@ -45,35 +31,39 @@ export type RelayOutcome = 'over' | 'unread'
 export const DEATH_NEWS_MS = 250
 
 /**
- * Sends one request to the leased engine and its answer to the client. Resolves when the engine works on it no more and the lease
- * is released; never rejects: whatever goes wrong is told to the client. Source: SPEC 11 "Streaming", "Retries"; SPEC 4 (revoked leases).
+ * Sends one request to the leased engine and its answer to the client. Calls back once, when the engine works on it no more and the lease
+ * is released; never throws: whatever goes wrong is told to the client. Source: SPEC 11 "Streaming", "Retries"; SPEC 4 (revoked leases).
  */
 export function relay(
   exchange: Exchange,
   lease: Lease,
   request: EngineRequest,
   deps: RelayDeps,
-): Promise<RelayOutcome> {
-  return new Promise((resolve) => new Relay(exchange, lease, request, deps, resolve).start())
+  done: (outcome: RelayOutcome) => void,
+): void {
+  new Relay(exchange, lease, request, deps, done).start()
 }
 
 /** The life of one request at one engine. Every end goes through `#finish`, once. */
-class Relay implements Dispatcher.DispatchHandler {
+class Relay implements ExchangeFollower {
   readonly #exchange: Exchange
   readonly #lease: Lease
   readonly #request: EngineRequest
   readonly #deps: RelayDeps
-  readonly #resolve: (outcome: RelayOutcome) => void
+  readonly #done: (outcome: RelayOutcome) => void
   readonly #guard: StallGuard
   readonly #writer: AnswerWriter
   readonly #connection: EngineConnection
-  /** Set once the request is being written. */
-  #controller: Dispatcher.DispatchController | undefined
+  /** The request is being written, or was. */
+  #wasSent = false
   #answerBegan = false
+  #hasData = false
   /** The answer ended in good order, and the connection has a future. */
   #mayReuse = false
   /** The engine gave its whole answer, whatever became of the client. */
   #isAnswered = false
+  /** The engine does nothing for this request any more. */
+  #isOffEngine = false
   /** Unread, and waiting for the news of the engine's death, or the other way round. */
   #cancelWait: CancelTimer | undefined
   #isUnread = false
@@ -86,97 +76,121 @@ class Relay implements Dispatcher.DispatchHandler {
     lease: Lease,
     request: EngineRequest,
     deps: RelayDeps,
-    resolve: (outcome: RelayOutcome) => void,
+    done: (outcome: RelayOutcome) => void,
   ) {
     this.#exchange = exchange
     this.#lease = lease
     this.#request = request
     this.#deps = deps
-    this.#resolve = resolve
+    this.#done = done
     const { settings, clock, pools } = deps
     this.#guard = createStallGuard(clock, settings.stallS * SECOND_MS, () =>
       this.#lose(stalledError(lease.slot, settings.stallS)),
     )
-    this.#writer = new AnswerWriter(exchange, {
-      askedName: request.askedName,
-      aliasIsAsked: request.askedName === lease.endpoint.alias,
+    const { answer } = request
+    this.#writer = new AnswerWriter(exchange, answer, {
+      aliasIsAsked: answer.kind === 'told' && answer.askedName === lease.endpoint.alias,
       clientStallMs: settings.clientStallS * SECOND_MS,
       onHold: () => {
-        this.#controller?.pause()
+        this.#connection.pause()
         this.#guard.hold()
       },
       onGo: () => {
         this.#guard.go()
-        this.#controller?.resume()
+        this.#connection.resume()
       },
     })
     this.#connection = pools.take(lease)
   }
 
   start(): void {
-    const { signal } = this.#exchange
-    const { revoked } = this.#lease
-    signal.addEventListener('abort', this.#onEnding)
-    revoked.addEventListener('abort', this.#onRevoked)
-    if (signal.aborted) return this.#onEnding()
-    if (revoked.aborted) return this.#onRevoked()
-    const { path, headers, body, stream } = this.#request
-    // llama-server closes after a stream although it promised keep-alive, so a connection serves one stream only.
-    this.#connection.client.dispatch({ method: 'POST', path, headers, body, ...(stream ? { reset: true } : {}) }, this)
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#isOver) return controller.abort(CUT_OFF)
-    this.#controller = controller
-    this.#connection.markSent()
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: HeaderBag): void {
-    if (this.#isOver || status < 200) return
-    this.#controller = controller
-    this.#answerBegan = true
-    if (!this.#discarding) this.#writer.begin(status, headers)
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#lease.onRevoked(this.#onRevoked)
     if (this.#isOver) return
-    this.#guard.seen()
-    this.#lease.moved()
-    if (this.#discarding || this.#writer.push(chunk)) return
+    this.#exchange.onEnding(this.#onEnding)
+    if (this.#isOver) return
+    this.#connection.send(this.#request, this)
+  }
+
+  // What the connection tells.
+
+  onSend(): boolean {
+    if (this.#isOver) return false
+    this.#wasSent = true
+    return true
+  }
+
+  onHead(head: AnswerHead): void {
+    this.#answerBegan = true
+    if (!this.#discarding) this.#writer.begin(head)
+  }
+
+  get takesChunks(): boolean {
+    return this.#discarding || this.#writer.takesChunks
+  }
+
+  onChunks(chunks: Buffer): void {
+    if (this.#isOver) return
+    if (!this.#hasData) this.#noteFirstData()
+    if (!this.#discarding) this.#writer.pushChunks(chunks)
+  }
+
+  onData(data: Buffer): void {
+    if (this.#isOver) return
+    if (!this.#hasData) this.#noteFirstData()
+    if (this.#discarding || this.#writer.push(data)) return
     this.#conclude(this.#writer.end())
   }
 
-  onResponseEnd(): void {
+  onPause(): void {
     if (this.#isOver) return
-    this.#mayReuse = !this.#request.stream && !this.#writer.isEventStream
+    if (this.#hasData) this.#guard.seen()
+    this.#lease.moved()
+    if (!this.#discarding) this.#writer.flush()
+  }
+
+  onEnd(mayReuse: boolean): void {
+    if (this.#isOver) return
+    this.#mayReuse = mayReuse
+    this.#isOffEngine = true
     this.#isAnswered = !this.#writer.isError
+    this.#connection.didStream = this.#request.stream || this.#writer.isEventStream
     if (this.#discarding) this.#finish()
     else this.#conclude(this.#writer.end())
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+  onError(error: Error): void {
     if (this.#isOver) return
+    // The client's body came to nothing.
+    if (error instanceof Hal0Error) return this.#fail(error)
+    this.#writer.flush()
     if (this.#answerBegan) {
       if (this.#writer.isError && !this.#discarding) return this.#conclude(this.#writer.end())
       return this.#lose(lostError(this.#lease.slot, 'in_answer', error))
     }
-    const wasSent = this.#controller !== undefined
+    const wasSent = this.#wasSent
     const lost = (): void => this.#lose(lostError(this.#lease.slot, wasSent ? 'sent' : 'refused', error))
     const isUnread = !wasSent || this.#connection.wasResetUnread(error)
     if (!isUnread || !this.#request.mayComeAgain || this.#discarding) return lost()
+    if (wasSent && this.#connection.isReused) {
+      // It ended the connection after the answer before; this request came too late for it.
+      this.#deps.pools.distrust(this.#connection)
+      return this.#finish('unread')
+    }
     this.#isUnread = true
-    if (this.#lease.revoked.aborted) return this.#onRevoked()
+    if (this.#lease.revokedFor !== undefined) return this.#onRevoked()
     // Whether the engine is dead is for the slot to say; one that lives on after a reset may have meant it.
     this.#cancelWait = this.#deps.clock.setTimer(DEATH_NEWS_MS, wasSent ? lost : () => this.#finish('unread'))
   }
 
+  // What ends it from outside.
+
   readonly #onRevoked = (): void => {
-    const reason = toHal0Error(this.#lease.revoked.reason)
+    const reason = toHal0Error(this.#lease.revokedFor)
     const isDeath = reason.code === 'dispatch.upstream_unavailable'
     const fail = (): void => (isDeath ? this.#lose(reason) : this.#fail(reason))
     if (!this.#request.mayComeAgain || this.#discarding || this.#exchange.isClientGone) return fail()
     // A connection may still be under way: it is cut off before it can write anything.
-    if (this.#controller === undefined) return this.#finish('unread')
+    if (!this.#wasSent) return this.#finish('unread')
     // Only a death proves that a reset was not the engine's own doing.
     if (this.#isUnread) return isDeath ? this.#finish('unread') : fail()
     if (!isDeath || !this.#connection.isSilent) return fail()
@@ -185,15 +199,14 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   /** The client left, or the gateway closes. */
-  readonly #onEnding = (): void => {
-    const reason: unknown = this.#exchange.signal.reason
-    if (reason !== CLIENT_GONE) return this.#fail(toHal0Error(reason))
+  readonly #onEnding = (reason: EndReason): void => {
+    if (reason !== CLIENT_GONE) return this.#fail(reason)
     this.#writer.stop()
     // Nothing has to be read to its end before anything was sent.
-    if (this.#lease.endpoint.onClientAbort !== 'drain' || this.#controller === undefined) return this.#finish()
+    if (this.#lease.endpoint.onClientAbort !== 'drain' || !this.#wasSent) return this.#finish()
     this.#discarding = true
     this.#guard.go()
-    this.#controller.resume()
+    this.#connection.resume()
   }
 
   /** The engine is done; what it said decides what is left to tell. */
@@ -201,8 +214,9 @@ class Relay implements Dispatcher.DispatchHandler {
     const { slot } = this.#lease
     if (end.kind === 'broken') return this.#lose(brokenAnswerError(slot, end))
     if (end.kind === 'engine_error') {
-      const { status, body, headers } = end
-      const { error, ...as } = wrapEngineError({ slot, status, body, retryAfter: headers['retry-after'] })
+      const { head, body } = end
+      const retryAfter = valueOf(head.lines, 'retry-after')
+      const { error, ...as } = wrapEngineError({ slot, status: head.status, body, retryAfter })
       sendError(this.#exchange, error, as)
     }
     this.#finish()
@@ -217,13 +231,19 @@ class Relay implements Dispatcher.DispatchHandler {
   /** Tells the client, in the form that the answer has by now, and cuts the engine off. */
   #fail(error: Hal0Error): void {
     if (this.#isOver) return
-    if (this.#discarding || this.#exchange.isClientGone) noteFailure(this.#exchange, error)
-    else if (!this.#exchange.res.headersSent) sendError(this.#exchange, error)
+    const exchange = this.#exchange
+    if (this.#discarding || exchange.isClientGone) noteFailure(exchange, error)
+    else if (!exchange.res.headersSent || exchange.early !== undefined) sendError(exchange, error)
     else {
-      noteFailure(this.#exchange, error)
-      this.#writer.breakOff(errorBody(error, { requestId: this.#exchange.id }))
+      noteFailure(exchange, error)
+      this.#writer.breakOff(errorEventBody(error, exchange.id, exchange.dialect))
     }
     this.#finish()
+  }
+
+  #noteFirstData(): void {
+    this.#hasData = true
+    this.#exchange.facts.firstByteAtMs ??= this.#deps.clock.monotonicMs()
   }
 
   #finish(outcome: RelayOutcome = 'over'): void {
@@ -231,18 +251,23 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#isOver = true
     this.#guard.stop()
     this.#cancelWait?.()
-    this.#exchange.signal.removeEventListener('abort', this.#onEnding)
-    this.#lease.revoked.removeEventListener('abort', this.#onRevoked)
-    const release = (): void => {
-      this.#lease.release(this.#isAnswered ? 'answered' : undefined)
-      this.#resolve(outcome)
+    this.#exchange.onEnding(undefined)
+    this.#lease.onRevoked(undefined)
+    const { pools } = this.#deps
+    if (this.#mayReuse) pools.giveBack(this.#connection)
+    else {
+      const gone = pools.discard(this.#connection)
+      // The lease ends when the engine has been cut off, not before: it would be handed on while the engine still works.
+      if (!this.#isOffEngine) {
+        const end = (): void => this.#release(outcome)
+        return void gone.then(end, end)
+      }
     }
-    if (this.#mayReuse) {
-      this.#deps.pools.giveBack(this.#connection)
-      release()
-      return
-    }
-    // Cuts off an answer that is still under way. The lease ends when the engine has been cut off, not before: it would be handed on while the engine still works.
-    this.#deps.pools.discard(this.#connection).then(release, release)
+    this.#release(outcome)
+  }
+
+  #release(outcome: RelayOutcome): void {
+    this.#lease.release(this.#isAnswered ? 'answered' : undefined)
+    this.#done(outcome)
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BASE_ROW } from '../../test/support/base-row.ts'
-import { type Family, parseMetrics } from '../../test/support/parse-metrics.ts'
+import { parseMetrics } from '../../test/support/parse-metrics.ts'
+import { seriesOf } from '../../test/support/series.ts'
 import type { LoadRecord } from '../contract/load-record.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import { createMetrics } from './metrics.ts'
@@ -33,16 +34,6 @@ function make(first: readonly SlotRow[], history: readonly LoadRecord[] = []) {
   }
 }
 
-/** `slot=agent,state=ready` → value, of one family. */
-function seriesOf(families: ReadonlyMap<string, Family>, name: string): Record<string, number> {
-  const samples = families.get(name)?.samples ?? []
-  const text = (labels: object) =>
-    Object.entries(labels)
-      .map(([key, value]) => `${key}=${String(value)}`)
-      .join(',')
-  return Object.fromEntries(samples.map(({ labels, value }) => [text(labels), value]))
-}
-
 describe('from the start', () => {
   it('every metric is there, and what can be counted is at zero', async () => {
     const families = await make([row('agent', { state: 'offline' })]).scrape()
@@ -50,13 +41,19 @@ describe('from the start', () => {
       'hal0_breaker_state gauge',
       'hal0_evictions_total counter',
       'hal0_inflight gauge',
+      'hal0_lane_reserved gauge',
+      'hal0_lane_target_info gauge',
       'hal0_load_phase_seconds histogram',
       'hal0_loads_total counter',
       'hal0_queue_depth gauge',
+      'hal0_request_duration_seconds histogram',
+      'hal0_requests_total counter',
       'hal0_slot_state gauge',
       'hal0_slot_up gauge',
       'hal0_slots_ready_total gauge',
       'hal0_swaps_total counter',
+      'hal0_tokens_total counter',
+      'hal0_ttft_seconds histogram',
     ])
     expect(seriesOf(families, 'hal0_evictions_total')).toEqual({
       'reason=preload': 0,
@@ -81,7 +78,7 @@ describe('from the start', () => {
 
   it('without slots they are there too', async () => {
     const families = await make([]).scrape()
-    expect(families.size).toBe(10)
+    expect(families.size).toBe(16)
     expect(seriesOf(families, 'hal0_slots_ready_total')).toEqual({ '': 0 })
   })
 })

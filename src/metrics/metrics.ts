@@ -3,8 +3,10 @@ import type { NewEvent } from '../contract/events.ts'
 import type { LoadRecord } from '../contract/load-record.ts'
 import { isDispatchable, LOAD_PHASES, type SlotRow } from '../contract/slot-row.ts'
 import { SLOT_STATES } from '../contract/slot-state.ts'
+import type { RequestReader } from '../contract/usage.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import { EVICTED_EVENT, EVICTION_REASONS } from '../slots/admission/residents.ts'
+import { createRequestMetrics } from './request-metrics.ts'
 import { breakerValue } from './rules/measure-slot.ts'
 
 /** What a scrape is answered with. */
@@ -19,6 +21,8 @@ export interface Metrics {
   onLoad(record: LoadRecord): void
   /** Any event of the bus; `slot.evicted` with `data.reason` counts. */
   onEvent(event: Pick<NewEvent, 'type' | 'data'>): void
+  /** Requests are over: a reader of the ledger. */
+  readonly onRequests: RequestReader
   /** Text format 0.0.4. */
   render(): Promise<MetricsText>
 }
@@ -63,6 +67,11 @@ export function createMetrics({ rows, loads }: MetricsDeps): Metrics {
   const swaps = counter('hal0_swaps_total', 'Loads that put another model into the slot than it ran before.', ['slot'])
   const evictions = counter('hal0_evictions_total', 'Slots unloaded to make room, by reason.', ['reason'])
 
+  // Without lanes neither has a series: nothing is targeted, nothing is reserved.
+  gauge('hal0_lane_target_info', '1 for the model that the lane is to run now.', ['lane', 'model'])
+  gauge('hal0_lane_reserved', '1 while a booking of the lane is active.', ['lane'])
+  const requests = createRequestMetrics(registry, rows)
+
   for (const phase of LOAD_PHASES) phases.zero({ phase })
   for (const reason of EVICTION_REASONS) evictions.inc({ reason }, 0)
 
@@ -97,6 +106,7 @@ export function createMetrics({ rows, loads }: MetricsDeps): Metrics {
     const now = rows()
     const names = new Set(now.map(({ name }) => name))
     for (const slot of [...counted]) if (!names.has(slot)) drop(slot)
+    requests.look(now)
     for (const one of [up, state, inFlight, queued, breaker]) one.reset()
     ready.set(now.filter(isDispatchable).length)
     for (const row of now) {
@@ -124,6 +134,7 @@ export function createMetrics({ rows, loads }: MetricsDeps): Metrics {
       if (before !== null && before !== modelId) swaps.inc({ slot })
       lastModel.set(slot, modelId)
     },
+    onRequests: requests.onRequests,
     onEvent({ type, data }) {
       if (type !== EVICTED_EVENT) return
       const reason = data['reason']

@@ -33,6 +33,7 @@ export function createVllmRunner({ settings, env, reader }: PythonEngineOptions)
     probe: { healthPath: '/health', modelsPath: '/v1/models', identityPath: '/v1/models' },
     keyEnv: 'VLLM_API_KEY',
     onClientAbort: settings.on_client_abort ?? 'abort',
+    usageOnRequest: true,
     signatures: VLLM_SIGNATURES,
     describe: (command) =>
       reader.describe(command, {
@@ -76,6 +77,7 @@ export function createSglangRunner({ settings, env, reader }: PythonEngineOption
     probe: { healthPath: '/health', modelsPath: '/v1/models', identityPath: undefined },
     keyEnv: undefined,
     onClientAbort: settings.on_client_abort ?? 'abort',
+    usageOnRequest: true,
     signatures: SGLANG_SIGNATURES,
     describe: (command) =>
       reader.describe(command, {

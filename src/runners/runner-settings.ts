@@ -18,6 +18,8 @@ export interface RunnerSettings {
   readonly stop_signal?: StopSignal | undefined
   /** Name of the environment variable from which a template's engine takes its key; without it the engine has no key. */
   readonly key_env?: string | undefined
+  /** Of a template's engine: its streams tell their usage only when asked to. */
+  readonly usage_on_request?: boolean | undefined
   readonly types?: readonly SlotType[] | undefined
   readonly routes?: readonly EngineRoute[] | undefined
 }

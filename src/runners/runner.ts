@@ -69,6 +69,8 @@ export interface Runner {
   readonly concurrency?: number
   /** What a cut client connection does to the engine. `drain`: read to the end, the lease is held until then. */
   readonly onClientAbort: 'abort' | 'drain'
+  /** Its streams tell their usage only when asked to (`stream_options.include_usage`); absent = they tell it anyway, or never. Source: SPEC 11 "Usage". */
+  readonly usageOnRequest?: true
   /** What a stop sends first; undefined = SIGTERM. */
   readonly stopSignal?: StopSignal
   readonly signatures: readonly ErrorSignature[]

@@ -51,6 +51,7 @@ export function createTemplateRunner({ key, settings, template, env }: TemplateO
     },
     keyEnv: settings.key_env,
     onClientAbort: settings.on_client_abort ?? 'abort',
+    ...(settings.usage_on_request === true ? { usageOnRequest: true as const } : {}),
     ...(settings.stop_signal === undefined ? {} : { stopSignal: settings.stop_signal }),
     signatures: [...LLAMA_CPP_SIGNATURES, ...VLLM_SIGNATURES],
     describe: async () => ({ version: undefined, abilities: NO_ABILITIES, help: undefined }),

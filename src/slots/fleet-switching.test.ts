@@ -116,6 +116,60 @@ describe('1,000 requests for models that do not fit together', () => {
   )
 })
 
+describe('CASES 13: A, B, A, C, A, B for slots that exclude each other', () => {
+  const order = ['a', 'b', 'a', 'c', 'a', 'b']
+  const small = { gpuGib: 2, loadMs: LOAD_MS, stopMs: STOP_MS, parallel: 1 }
+
+  it.each([
+    { why: 'a group of [slots.groups]', gpuGib: 2, groups: { big: ['a', 'b', 'c'] } },
+    { why: 'memory', gpuGib: 20, groups: {} },
+  ])(
+    'for $why: at most one switch for each, in the order of the oldest, and nobody waits for ever',
+    async ({ gpuGib, groups }) => {
+      const slot = { ...small, gpuGib }
+      const fleet = await openFleetHarness({ slots: { a: slot, b: slot, c: slot }, pools: CARD, desk: { groups } })
+      const answers = await play(
+        fleet,
+        order.map((name) => ({ atMs: 0, slot: name })),
+        100,
+      )
+      expect(answers.map(({ how }) => how)).toEqual(order.map(() => 'served'))
+      expect(fleet.starts()).toEqual(['a', 'b', 'c'])
+      // Three at a, two at b, one at c, one after the other; each waits for the loads before it.
+      const waits = answers.map(({ waitedMs }) => waitedMs)
+      expect(Math.max(...waits)).toBeLessThanOrEqual(3 * LOAD_MS + 2 * STOP_MS + 5 * 100 + 2 * SLACK_MS)
+    },
+  )
+
+  it('for a group, one after the other while requests go on: no more switches than a perfect host needs', async () => {
+    const fleet = await openFleetHarness({
+      slots: { a: small, b: small, c: small },
+      pools: CARD,
+      desk: { groups: { big: ['a', 'b', 'c'] } },
+    })
+    const arrivals = Array.from({ length: 600 }, (_, i) => ({ atMs: i * 60, slot: order[i % order.length] ?? '' }))
+    const answers = await play(fleet, arrivals, 20)
+    const best = playFairTurns(arrivals, { serveMs: 20, loadMs: LOAD_MS, stopMs: STOP_MS, parallel: 1 })
+    expectFair(fleet, arrivals, answers, best)
+  })
+
+  it('slots that are in no group with each other stay up side by side', async () => {
+    const fleet = await openFleetHarness({
+      slots: { a: small, b: small, c: small },
+      pools: CARD,
+      desk: { groups: { big: ['a', 'b'] } },
+    })
+    const answers = await play(
+      fleet,
+      order.map((name) => ({ atMs: 0, slot: name })),
+      100,
+    )
+    expect(answers.map(({ how }) => how)).toEqual(order.map(() => 'served'))
+    expect(fleet.starts().toSorted()).toEqual(['a', 'b', 'c'])
+    expect(fleet.running().toSorted()).toEqual(['b', 'c'])
+  })
+})
+
 /** Numbers from 0 to 1, the same for the same seed. */
 function randomOf(seed: number): () => number {
   let state = seed

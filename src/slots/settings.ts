@@ -56,5 +56,5 @@ export const PROBE_TIMEOUT_MS = 3 * SECOND_MS
 /** How much of an engine's log is read to find the decisive line. */
 export const LOG_TAIL_BYTES = 64 * KIB
 
-/** serving ↔ ready follows every request; events and the record follow at most this often. */
+/** serving ↔ ready follows every request; events and the record follow at most this often, with what is so then. */
 export const FLIP_INTERVAL_MS = 250

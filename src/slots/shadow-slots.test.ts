@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { BASE_ROW } from '../../test/support/base-row.ts'
 import { createStubSlots } from '../../test/support/stub-slots.ts'
+import { viewOf } from '../../test/support/view-of-row.ts'
 import { slotFileSchema } from '../config/slots/rules/slot-schema.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import { Hal0Error } from '../kernel/errors.ts'
@@ -54,8 +55,11 @@ function open() {
   const never = async () => {
     throw new Error('not for this test')
   }
+  const views = Object.keys(rows).map((name) => viewOf(() => rowOf(name)))
   const manager: SlotManager = {
     ...stub,
+    views: () => views,
+    restartNeeded: (name) => rowOf(name).restart_needed,
     residents: {
       list: () => [],
       evict: async () => 'refused',
@@ -68,6 +72,7 @@ function open() {
     },
     rows: () => Object.keys(rows).map(rowOf),
     row,
+    phases: (name) => row(name)?.phases ?? null,
     load: told('load'),
     unload: told('unload'),
     restart: told('restart'),
@@ -213,6 +218,105 @@ describe('a request to a shadow', () => {
   it('leaves the leases of others alone', async () => {
     const { slots } = open()
     expect((await lease(slots, 'agent')).endpoint.routes).toBe(ENGINE_ROUTES)
+  })
+})
+
+describe('what resolution sees of a shadow', () => {
+  it.each<[string, Partial<SlotRow>, typeof switches?]>([
+    ['rides', { last_used_at: '2026-01-01T00:00:07.000Z' }],
+    ['rides on one that idles', { state: 'idle', idle_reason: 'quiet', in_flight: 3 }],
+    ['rides on one that is down', { state: 'offline' }],
+    ['is stranded', {}, { asr: false, embed: false }],
+    ['has no anchor', { model_id: null }],
+  ])('is what its row says: %s', (_name, change, off) => {
+    switches = off ?? switches
+    rows['flm'] = { ...rows['flm'], last_used_at: null, ...change }
+    const { slots } = open()
+    const views = slots.views()
+    expect(views.map(({ name }) => name)).toEqual(Object.keys(rows))
+    for (const view of views) {
+      const row = slots.row(view.name)
+      expect({ ...row, lastUsedMs: row?.last_used_at ? Date.parse(row.last_used_at) : 0 }).toMatchObject({
+        aliases: view.aliases,
+        type: view.type,
+        default: view.default,
+        state: view.state,
+        idle_reason: view.idle_reason,
+        model_id: view.model_id,
+        device: view.device,
+        runner: view.runner,
+        in_flight: view.in_flight,
+        lastUsedMs: view.lastUsedMs,
+      })
+    }
+    expect(slots.views()).toBe(views)
+  })
+
+  it('is what is so now: a slot may become a shadow, and stop being one', () => {
+    const { slots } = open()
+    const view = slots.views().find(({ name }) => name === 'flm-stt')
+    rows['flm-stt'] = { ...rows['flm-stt'], device: 'cpu', runner: 'embedded', model_id: 'own' }
+    expect([view?.state, view?.model_id]).toEqual(['offline', 'own'])
+    rows['flm-stt'] = { ...rows['flm-stt'], ...NPU }
+    expect([view?.state, view?.model_id]).toEqual(['ready', 'llama3.2:1b'])
+  })
+
+  it('phases are its anchor’s', () => {
+    rows['flm'] = { ...rows['flm'], phases: { spawn: 1 } }
+    const { slots } = open()
+    expect([slots.phases('flm-stt'), slots.phases('agent')]).toEqual([{ spawn: 1 }, null])
+    switches = { asr: false, embed: true }
+    expect(slots.phases('flm-stt')).toBeNull()
+  })
+})
+
+describe('a lease of a shadow at once', () => {
+  it('is one of the anchor, counted as its own', () => {
+    const { slots, stub } = open()
+    const held = slots.leaseNow('flm-embed', 'llama3.2:1b')
+    expect(held).toMatchObject({ slot: 'flm-embed', attemptId: 'attempt-1' })
+    expect(held?.endpoint).toEqual({ ...ENDPOINT, routes: ['/v1/embeddings'], enableThinking: undefined })
+    const inFlight = () => slots.views().map(({ name, in_flight }) => [name, in_flight])
+    expect(inFlight()).toEqual([
+      ['agent', 0],
+      ['flm', 0],
+      ['flm-embed', 1],
+      ['flm-stt', 0],
+    ])
+    const heard: string[] = []
+    held?.onRevoked(({ code }) => void heard.push(code))
+    stub.revoke(Hal0Error.of('slot.unloading', 'gone', { retryAfterS: 1 }))
+    expect([heard, held?.revokedFor?.code]).toEqual([['slot.unloading'], 'slot.unloading'])
+    held?.release()
+    expect([inFlight()[2], stub.leases()]).toEqual([['flm-embed', 0], []])
+  })
+
+  it('counts once, however often it is released', () => {
+    const { slots } = open()
+    const held = slots.leaseNow('flm-embed', undefined)
+    const other = slots.leaseNow('flm-embed', undefined)
+    held?.release()
+    // The anchor's lease may be released again; the stub says so.
+    expect(() => held?.release()).toThrow('twice')
+    expect(slots.row('flm-embed')?.in_flight).toBe(1)
+    other?.release()
+  })
+
+  it('is not given where it rides on nothing, nor where the anchor gives none', () => {
+    const { slots, stub } = open()
+    stub.hold('flm')
+    expect(slots.leaseNow('flm-stt', undefined)).toBeUndefined()
+    stub.open('flm')
+    switches = { asr: false, embed: true }
+    expect(slots.leaseNow('flm-stt', undefined)).toBeUndefined()
+    expect([slots.row('flm-stt')?.in_flight, stub.log]).toEqual([0, []])
+  })
+
+  it('of another slot is that slot’s own, for the model that was asked for', () => {
+    const { slots, stub } = open()
+    expect(slots.leaseNow('agent', 'hello')?.slot).toBe('agent')
+    expect(stub.modelIds).toEqual(['hello'])
+    expect(slots.leaseNow('nobody', undefined)).toBeUndefined()
   })
 })
 

@@ -10,8 +10,10 @@ import {
   shadowRow,
   shadowServiceOf,
 } from './rules/shadow-rows.ts'
+import { ShadowLease } from './shadow-lease.ts'
+import { ShownView } from './shadow-view.ts'
 import type { SlotManager } from './slot-manager.ts'
-import type { AcquireOptions, Lease } from './slots.ts'
+import type { AcquireOptions, Lease, SlotView } from './slots.ts'
 
 /** What a shadow slot answers: the NPU's engine has more routes, which are not this slot's. */
 const SHADOW_ROUTES: Readonly<Record<ShadowService, readonly EngineRoute[]>> = {
@@ -34,33 +36,67 @@ export function withShadows(manager: SlotManager): SlotManager {
     counts.set(name, { inFlight: inFlight + (change.inFlight ?? 0), queued: queued + (change.queued ?? 0) })
   }
 
+  /** Each slot's own view by name; shown are those in `views`. Both last until a slot is opened or closed. */
+  let seen: readonly SlotView[] | undefined
+  let views: readonly SlotView[] = []
+  const owns = new Map<string, SlotView>()
+  function look(): void {
+    const now = manager.views()
+    if (now === seen) return
+    seen = now
+    views = now.map((own) => new ShownView(own, { standingOf, counts: (name) => counts.get(name) ?? NONE }))
+    owns.clear()
+    for (const own of now) owns.set(own.name, own)
+  }
+  function ownOf(name: string): SlotView | undefined {
+    look()
+    return owns.get(name)
+  }
+
   /** Undefined = the slot has an engine of its own. */
-  function rideOf(own: SlotRow, rows: () => readonly SlotRow[] = () => manager.rows()): Ride | undefined {
+  function rideOf(own: Pick<SlotRow, 'name' | 'device' | 'type' | 'runner'>): Ride | undefined {
     const service = shadowServiceOf(own)
     if (service === undefined) return undefined
-    const anchor = chooseAnchor(rows())
-    const switches = anchor === undefined ? undefined : manager.bound(anchor.name)?.config.npu
-    return chooseRide(own.name, service, anchor, switches)
+    const anchor = chooseAnchor(manager.views())
+    if (anchor === undefined) return chooseRide(own.name, service, undefined, undefined)
+    const { name } = anchor
+    const facts = { name, restart_needed: [...manager.restartNeeded(name)] }
+    return chooseRide(own.name, service, facts, manager.bound(name)?.config.npu)
   }
-  function shown(own: SlotRow, rows?: () => readonly SlotRow[]): SlotRow {
-    const ride = rideOf(own, rows)
-    return ride === undefined ? own : shadowRow(own, ride, counts.get(own.name) ?? NONE)
+  function standingOf(own: SlotView): { readonly anchor: SlotView | undefined } | undefined {
+    const ride = rideOf(own)
+    if (ride === undefined) return undefined
+    return { anchor: ride.kind === 'rides' ? ownOf(ride.anchor) : undefined }
+  }
+  function shown(own: SlotRow): SlotRow {
+    const ride = rideOf(own)
+    if (ride === undefined) return own
+    const anchor = ride.kind === 'rides' ? manager.row(ride.anchor) : undefined
+    return shadowRow(own, ride, anchor, counts.get(own.name) ?? NONE)
   }
   function row(name: string): SlotRow | undefined {
     const own = manager.row(name)
     return own === undefined ? undefined : shown(own)
   }
   function rideOfName(name: string): Ride | undefined {
-    const own = manager.row(name)
+    const own = ownOf(name)
     return own === undefined ? undefined : rideOf(own)
   }
 
-  async function acquire(name: string, ride: Ride, { signal, waitMs }: AcquireOptions): Promise<Lease> {
+  function wrap(name: string, service: ShadowService, lease: Lease): Lease {
+    count(name, { inFlight: 1 })
+    return new ShadowLease(name, lease, SHADOW_ROUTES[service], () => count(name, { inFlight: -1 }))
+  }
+  async function acquire(
+    name: string,
+    ride: Ride,
+    { modelId: _theAnchors, ...options }: AcquireOptions,
+  ): Promise<Lease> {
     const { anchor, service } = requireRide(name, ride)
     count(name, { queued: 1 })
     let lease: Lease
     try {
-      lease = await manager.acquire(anchor.name, { signal, waitMs })
+      lease = await manager.acquire(anchor, options)
     } finally {
       count(name, { queued: -1 })
     }
@@ -72,18 +108,14 @@ export function withShadows(manager: SlotManager): SlotManager {
       lease.release()
       throw thrown
     }
-    count(name, { inFlight: 1 })
-    let isHeld = true
-    return {
-      ...lease,
-      slot: name,
-      endpoint: { ...lease.endpoint, routes: SHADOW_ROUTES[service], enableThinking: undefined },
-      release: (outcome) => {
-        if (isHeld) count(name, { inFlight: -1 })
-        isHeld = false
-        lease.release(outcome)
-      },
-    }
+    return wrap(name, service, lease)
+  }
+  function leaseNow(name: string, modelId: string | undefined): Lease | undefined {
+    const ride = rideOfName(name)
+    if (ride === undefined) return manager.leaseNow(name, modelId)
+    if (ride.kind === 'stranded') return undefined
+    const lease = manager.leaseNow(ride.anchor, undefined)
+    return lease === undefined ? undefined : wrap(name, ride.service, lease)
   }
 
   const refuseStop = (name: string, verb: 'unload' | 'restart' | 'swap'): void => {
@@ -93,19 +125,26 @@ export function withShadows(manager: SlotManager): SlotManager {
 
   return {
     ...manager,
-    rows: () => {
-      const rows = manager.rows()
-      return rows.map((own) => shown(own, () => rows))
-    },
+    rows: () => manager.rows().map(shown),
     row,
-    acquire: async (name, options) => {
+    views: () => {
+      look()
+      return views
+    },
+    phases: (name) => {
+      const ride = rideOfName(name)
+      if (ride === undefined) return manager.phases(name)
+      return ride.kind === 'rides' ? manager.phases(ride.anchor) : null
+    },
+    leaseNow,
+    acquire: (name, options) => {
       const ride = rideOfName(name)
       return ride === undefined ? manager.acquire(name, options) : acquire(name, ride, options)
     },
     load: async (name, by) => {
       const ride = rideOfName(name)
       if (ride === undefined) return manager.load(name, by)
-      const loaded = await manager.load(requireRide(name, ride).anchor.name, by)
+      const loaded = await manager.load(requireRide(name, ride).anchor, by)
       return row(name) ?? loaded
     },
     unload: async (name, request) => {
@@ -123,7 +162,7 @@ export function withShadows(manager: SlotManager): SlotManager {
     look: async (name) => shown(await manager.look(name)),
     logPath: (name) => {
       const ride = rideOfName(name)
-      return manager.logPath(ride?.kind === 'rides' ? ride.anchor.name : name)
+      return manager.logPath(ride?.kind === 'rides' ? ride.anchor : name)
     },
   }
 }
@@ -138,7 +177,7 @@ function requireRide(slot: string, ride: Ride): Extract<Ride, { kind: 'rides' }>
 }
 
 function notAlone(slot: string, verb: 'unload' | 'restart' | 'swap', ride: Ride): Hal0Error {
-  const anchor = ride.kind === 'rides' ? ride.anchor.name : ride.anchor
+  const { anchor } = ride
   if (anchor === undefined) {
     return Hal0Error.of(
       'slot.illegal_transition',

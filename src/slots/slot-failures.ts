@@ -119,9 +119,18 @@ export function loadingError(slot: string, state: SlotState, message: string, re
   })
 }
 
-export function queueFullError(slot: string, limit: number): Hal0Error {
-  return Hal0Error.of('dispatch.queue_full', `slot ${slot} has ${limit} requests waiting, which is its limit`, {
-    retryAfterS: 1,
+/** The queue is full. `isForOthers`: it had a place, and makes room for somebody who has fewer requests waiting. */
+export function queueFullError(
+  slot: string,
+  {
+    limit,
+    retryAfterS,
+    isForOthers,
+  }: { readonly limit: number; readonly retryAfterS: number; readonly isForOthers: boolean },
+): Hal0Error {
+  const why = isForOthers ? '; most of them are yours, and others come first' : ''
+  return Hal0Error.of('dispatch.queue_full', `slot ${slot} has ${limit} requests waiting, which is its limit${why}`, {
+    retryAfterS,
     details: { slot, queue_limit: limit },
   })
 }

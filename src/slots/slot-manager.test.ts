@@ -176,3 +176,39 @@ it('opens nothing any more once it closes', async () => {
   // Whatever is opened after the end would never be closed.
   expect(slots.row('b')).toBeUndefined()
 })
+
+describe('what is on the way of a request', () => {
+  const writeSlot = (name: string) =>
+    writeFile(slotFilePath(home, name), `name = "${name}"\naliases = ["${name}-too"]\n`)
+
+  it('views are in name order, and the same until a slot is opened or closed', async () => {
+    await writeSlot('b')
+    await writeSlot('a')
+    const { slots } = await openAll()
+    const views = slots.views()
+    expect(views.map(({ name, aliases }) => [name, ...aliases])).toEqual([
+      ['a', 'a-too'],
+      ['b', 'b-too'],
+    ])
+    await slots.sync()
+    expect(slots.views()).toBe(views)
+    await writeSlot('0')
+    await slots.sync()
+    expect(slots.views().map(({ name }) => name)).toEqual(['0', 'a', 'b'])
+    // One slot is one view for its whole life.
+    expect(slots.views()[1]).toBe(views[0])
+    await rm(slotFilePath(home, 'a'))
+    await slots.sync()
+    expect(slots.views().map(({ name }) => name)).toEqual(['0', 'b'])
+    await slots.close({ drainMs: 0, keepEngines: false })
+  })
+
+  it('of a slot that there is not is told as nothing, and by acquire as an error that names those there are', async () => {
+    await writeSlot('a')
+    const { slots } = await openAll()
+    expect([slots.leaseNow('b', undefined), slots.phases('b'), slots.restartNeeded('b')]).toEqual([undefined, null, []])
+    const wish = slots.acquire('b', { signal: new AbortController().signal, waitMs: 1 })
+    await expect(wish).rejects.toMatchObject({ code: 'slot.not_found', message: expect.stringContaining('a') })
+    await slots.close({ drainMs: 0, keepEngines: false })
+  })
+})

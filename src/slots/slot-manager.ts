@@ -14,11 +14,12 @@ import type { StartedBy } from './actor/start-gate.ts'
 import type { MemoryDesk } from './admission/admission.ts'
 import type { Residents } from './admission/residents.ts'
 import { createResidents } from './create-residents.ts'
+import { createHotSlots } from './hot-slots.ts'
 import type { Override, SlotBinding } from './launch/read-binding.ts'
 import { type OpenSlot, type OpenSlotDeps, openSlot } from './open-slot.ts'
 import { isShadow } from './rules/shadow-rows.ts'
 import { closingError, noSlotError } from './slot-failures.ts'
-import type { Lease, Slots, StopRequest } from './slots.ts'
+import type { Slots, StopRequest } from './slots.ts'
 
 export interface SlotManagerDeps extends Omit<OpenSlotDeps, 'onEngineGone' | 'onDown' | 'desk'> {
   /** Every load asks there for memory; it asks the slots. */
@@ -46,6 +47,8 @@ export interface SlotManager extends Slots {
   bound(name: string): SlotBinding | undefined
   /** What the engine that is up was started with; undefined = none is. */
   running(name: string): SlotBinding | undefined
+  /** As in the slot's row: keys that a start now would change of what runs. */
+  restartNeeded(name: string): readonly string[]
   /** What a swap or a request put in the place of the file's model. */
   override(name: string): Override | undefined
   /**
@@ -89,6 +92,10 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     () => [...open.values()].map(({ actor }) => actor),
     (name) => open.get(name)?.actor,
   )
+  const hot = createHotSlots({
+    find: (name) => open.get(name)?.actor,
+    all: () => [...open.values()].map(({ actor }) => actor),
+  })
   const slotDeps: OpenSlotDeps = {
     ...deps,
     desk: deps.openDesk(residents),
@@ -125,6 +132,7 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
       // Its file was taken away since it was listed, or nothing is to be opened any more.
       if (slot === undefined || isClosing || leaving.has(name)) continue
       open.set(name, slot)
+      hot.changed()
       if (slot.configuredPort !== undefined) configuredPorts.push([name, slot.configuredPort])
     }
     // After all that was merely recorded: what a file says weighs more.
@@ -138,6 +146,7 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
       await finish()
     } finally {
       open.delete(name)
+      hot.changed()
     }
   }
   async function settle(
@@ -205,7 +214,11 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     residents,
     rows: () => [...open.values()].map(({ actor }) => actor.row()).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     row: (name) => open.get(name)?.actor.row(),
-    acquire: async (name, options) => acquire(actorOf(name), options),
+    views: hot.views,
+    phases: hot.phases,
+    leaseNow: hot.leaseNow,
+    acquire: hot.acquire,
+    restartNeeded: (name) => open.get(name)?.actor.parts.files.restartNeeded ?? [],
     load,
     unload: (name, request) => ask(name, (actor, answer) => actor.post({ type: 'unload', ...request, answer })),
     restart: (name, request) => ask(name, (actor, answer) => actor.post({ type: 'restart', ...request, answer })),
@@ -268,25 +281,6 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
       await Promise.all([...open.values()].map(({ writer }) => writer.flush()))
     },
   }
-}
-
-function acquire(
-  actor: SlotActor,
-  { signal, waitMs, modelId }: { signal: AbortSignal; waitMs: number; modelId?: string },
-): Promise<Lease> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason)
-    const leave = () => actor.post({ type: 'withdraw', waiter, reason: signal.reason })
-    const settle =
-      <T>(end: (value: T) => void) =>
-      (value: T) => {
-        signal.removeEventListener('abort', leave)
-        end(value)
-      }
-    const waiter = { resolve: settle(resolve), reject: settle(reject), waitMs, modelId }
-    signal.addEventListener('abort', leave, { once: true })
-    actor.post({ type: 'acquire', waiter })
-  })
 }
 
 /** A person put it there to be a slot and would wait for it in vain. */

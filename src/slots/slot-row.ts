@@ -6,8 +6,8 @@ import type { FilesView } from './actor/files-view.ts'
 import type { SlotParts } from './actor/slot-parts.ts'
 import type { EngineLife } from './life/engine-life.ts'
 
-/** The wire's view of one slot. The file's part is undefined while it cannot be read; then the row shows what is certain. */
-export function buildRow(parts: SlotParts, lastUsedMs: number | undefined): SlotRow {
+/** The wire's view of one slot. The file's part is undefined while it cannot be read; then the row shows what is certain. `lastUsedMs`: epoch ms, 0 = never. */
+export function buildRow(parts: SlotParts, lastUsedMs: number): SlotRow {
   const { phase, ctx, lastPhases } = parts.life
   const { board, book, breaker, deps, files } = parts
   const { record } = board
@@ -39,10 +39,10 @@ export function buildRow(parts: SlotParts, lastUsedMs: number | undefined): Slot
     autoload: config === undefined ? false : isAutoloaded(config),
     ctx_effective: ctx?.ctxTokens ?? null,
     ctx_source: ctx?.source ?? null,
-    last_used_at: lastUsedMs === undefined ? null : isoTime(lastUsedMs),
+    last_used_at: lastUsedMs === 0 ? null : isoTime(lastUsedMs),
     updated_at: record.updated_at,
     message: record.message,
-    idle_reason: record.state === 'idle' ? (record.extra.idle_reason ?? 'quiet') : null,
+    idle_reason: board.idleReason,
     failure: record.extra.failure ?? null,
     breaker: breaker.view(record.model_id ?? '', deps.clock.nowMs(), phase.kind === 'loading' || phase.kind === 'up'),
     mem_bytes: memBytesOf(phase),
@@ -51,8 +51,8 @@ export function buildRow(parts: SlotParts, lastUsedMs: number | undefined): Slot
   }
 }
 
-/** The one that runs; else the one that a start would use. */
-function runnerOf(phase: EngineLife['phase'], bound: FilesView['bound']): string {
+/** Key of the runner that runs; else of the one that a start would use; `unknown` while the file cannot be read. */
+export function runnerOf(phase: EngineLife['phase'], bound: FilesView['bound']): string {
   if (phase.kind === 'up') return phase.engine.binding.runner.key
   return bound === undefined ? 'unknown' : runnerKeyOf(bound.config, bound.profileRunner)
 }

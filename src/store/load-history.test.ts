@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { attempts, loadRecord, type StoreHome, storeHome } from '../../test/support/store-harness.ts'
-import { FLUSH_AFTER_MS, FLUSH_AT, LOADS_KEPT_MS, LOADS_PER_SLOT, MAX_WAITING } from './load-history.ts'
+import { FLUSH_AT, LOADS_KEPT_MS, LOADS_PER_SLOT, MAX_WAITING } from './load-history.ts'
 import type { Store } from './open-store.ts'
+import { FLUSH_AFTER_MS } from './write-later.ts'
 
 let place: StoreHome
 let store: Store

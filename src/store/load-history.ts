@@ -1,8 +1,9 @@
 import type { LoadRecord } from '../contract/load-record.ts'
-import type { CancelTimer, Clock } from '../kernel/clock.ts'
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { HOUR_MS } from '../kernel/units.ts'
 import type { LoadTable } from './load-table.ts'
 import { findWaiting, type HistoryChange } from './rules/find-waiting.ts'
+import { createWriteLater, FLUSH_AFTER_MS, type WriteJudge } from './write-later.ts'
 
 /** A slot's last loads. Nothing here waits for the disk except `recent`. Source: SPEC 5 "Every load records the phases". */
 export interface LoadHistory {
@@ -20,57 +21,32 @@ export interface LoadHistory {
 export const LOADS_PER_SLOT = 200
 export const LOADS_KEPT_MS = 90 * 24 * HOUR_MS
 
-/** Changes are written together this long after the first of them, or as soon as so many wait. */
-export const FLUSH_AFTER_MS = SECOND_MS
+/** Changes are written at once, after this turn, when so many wait. */
 export const FLUSH_AT = 100
-/** A disk that could not be written is tried again so much later; a file that was only busy is, after `FLUSH_AFTER_MS`. */
-export const RETRY_AFTER_MS = MINUTE_MS
 /** What waits for a disk that cannot be written, at most; the oldest loads are given up first. */
 export const MAX_WAITING = 1_000
 
-export interface LoadHistoryOptions {
+export interface LoadHistoryOptions extends WriteJudge {
   readonly clock: Clock
   /** Undefined = history lives in memory only. */
   readonly table: LoadTable | undefined
-  /** A write failed: may it be tried again at the next flush, only after a pause, or not in this life? */
-  readonly onFailed: (thrown: unknown) => 'soon' | 'later' | 'never'
-  readonly onWritten: () => void
 }
 
 /** `close` writes what waits, if it can. */
 export function createLoadHistory(options: LoadHistoryOptions): LoadHistory & { close(): void } {
-  const { clock, onFailed, onWritten } = options
-  let { table } = options
+  const { clock, table, onFailed } = options
   let waiting: HistoryChange[] = []
-  /** Armed for `dueMs`, monotonic. */
-  let timer: { readonly dueMs: number; readonly cancel: CancelTimer } | undefined
-  let notBeforeMs = Number.NEGATIVE_INFINITY
   let isClosed = false
-
-  function flush(): void {
-    timer?.cancel()
-    timer = undefined
-    if (table === undefined || waiting.length === 0) return
-    try {
+  const writer = createWriteLater({
+    ...options,
+    write() {
+      if (table === undefined || waiting.length === 0) return false
       table.write(waiting, { oldestMs: clock.nowMs() - LOADS_KEPT_MS, perSlot: LOADS_PER_SLOT })
       waiting = []
-      onWritten()
-    } catch (thrown) {
-      const again = onFailed(thrown)
-      if (again === 'never') table = undefined
-      else if (again === 'later') notBeforeMs = clock.monotonicMs() + RETRY_AFTER_MS
-      arm(FLUSH_AFTER_MS)
-    }
-  }
-
-  function arm(delayMs: number): void {
-    if (isClosed || table === undefined) return
-    const nowMs = clock.monotonicMs()
-    const dueMs = Math.max(nowMs + delayMs, notBeforeMs)
-    if (timer !== undefined && timer.dueMs <= dueMs) return
-    timer?.cancel()
-    timer = { dueMs, cancel: clock.setTimer(dueMs - nowMs, flush) }
-  }
+      return true
+    },
+  })
+  if (table === undefined) writer.giveUp()
 
   function tell(change: HistoryChange): void {
     if (isClosed) return
@@ -80,7 +56,7 @@ export function createLoadHistory(options: LoadHistoryOptions): LoadHistory & { 
     }
     waiting.push(change)
     // Not at once: whoever tells is in the middle of a slot's work.
-    arm(waiting.length >= FLUSH_AT ? 0 : FLUSH_AFTER_MS)
+    writer.arm(waiting.length >= FLUSH_AT ? 0 : FLUSH_AFTER_MS)
   }
 
   return {
@@ -94,18 +70,17 @@ export function createLoadHistory(options: LoadHistoryOptions): LoadHistory & { 
       return [...newest, ...readRest(nameInFile, limit - newest.length).map((record) => ({ ...record, slot }))]
     },
     close() {
-      if (isClosed) return
-      flush()
       isClosed = true
-      timer?.cancel()
+      writer.close()
     },
   }
 
   function readRest(name: string, limit: number): readonly LoadRecord[] {
+    if (writer.isOver) return []
     try {
       return table?.recent(name, limit) ?? []
     } catch (thrown) {
-      if (onFailed(thrown) === 'never') table = undefined
+      if (onFailed(thrown) === 'never') writer.giveUp()
       return []
     }
   }

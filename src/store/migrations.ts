@@ -32,6 +32,28 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX loads_by_time ON loads (begun_at_ms);
     `,
   },
+  {
+    number: 2,
+    title: 'usage by the hour',
+    sql: `
+      CREATE TABLE usage (
+        hour_ms INTEGER NOT NULL,
+        slot TEXT NOT NULL,
+        route TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        user_id TEXT NOT NULL,
+        reservation_id TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        prompt_tokens INTEGER NOT NULL,
+        completion_tokens INTEGER NOT NULL,
+        cached_tokens INTEGER NOT NULL,
+        unknown INTEGER NOT NULL,
+        busy_ms INTEGER NOT NULL,
+        PRIMARY KEY (hour_ms, slot, route, key_id, user_id, reservation_id)
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]
 
 export interface MigrateOptions {

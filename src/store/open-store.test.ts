@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { attempts, loadRecord, type StoreHome, storeHome } from '../../test/support/store-harness.ts'
-import { FLUSH_AFTER_MS, RETRY_AFTER_MS } from './load-history.ts'
+import { FLUSH_AFTER_MS, RETRY_AFTER_MS } from './write-later.ts'
 
 let place: StoreHome
 beforeEach(() => {

@@ -2,23 +2,22 @@ import type { Database } from 'better-sqlite3'
 import type { NewEvent } from '../contract/events.ts'
 import { databasePath, type Home } from '../files/home.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { errnoOf, messageOf } from '../kernel/errors.ts'
+import { messageOf } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
-import { MINUTE_MS } from '../kernel/units.ts'
 import { ownVersion } from '../version.ts'
 import { createLoadHistory, type LoadHistory } from './load-history.ts'
-import { type LoadTable, openLoadTable } from './load-table.ts'
-import { isDamage, openDatabase } from './open-database.ts'
-
-/** A backup is over by then; who holds the file longer is a reason to speak of it. */
-const MAX_BUSY_MS = MINUTE_MS
-const FOR_THIS_LIFE = 'until the next start of the daemon'
+import { openLoadTable } from './load-table.ts'
+import { openDatabase } from './open-database.ts'
+import { createOutages } from './outages.ts'
+import { createUsageStore, type UsageStore } from './usage-store.ts'
+import { openUsageTable } from './usage-table.ts'
 
 /** hal0.db: what is kept in tables. The daemon serves whether it can be used or not. Source: SPEC 2. */
 export interface Store {
   /** For rooms that keep tables of their own (their schema is a step in migrations.ts). Undefined = it cannot be used in this life. */
   readonly db: Database | undefined
   readonly loads: LoadHistory
+  readonly usage: UsageStore
   /** Why what is told is not written at present; undefined = it is. */
   readonly problem: string | undefined
   /** Writes what waits and closes the file. Idempotent; never throws. */
@@ -40,27 +39,14 @@ export interface StoreDeps {
 export function openStore(home: Home, { log, clock, publish = () => {} }: StoreDeps): Store {
   const path = databasePath(home)
   const opened = openDatabase({ path, nowMs: clock.nowMs(), version: ownVersion() })
-  let problem: string | undefined
 
   function tell(severity: NewEvent['severity'], type: string, message: string): void {
     log[severity === 'info' ? 'info' : 'warn']({ file: path }, message)
     publish({ type, severity, source: 'store', message, data: { file: path } })
   }
 
-  function turnOff(reason: string, end: string): void {
-    if (problem === undefined) {
-      tell('warning', 'store.off', `history is not written: ${path}: ${reason}; hal0 serves without it, ${end}`)
-    }
-    problem = reason
-  }
-
-  function turnOn(): void {
-    if (problem === undefined) return
-    problem = undefined
-    tell('info', 'store.on', `history is written to ${path} again`)
-  }
-
-  if (opened.kind === 'off') turnOff(opened.reason, FOR_THIS_LIFE)
+  const outages = createOutages({ clock, path, tell })
+  if (opened.kind === 'off') outages.offForLife('file', opened.reason)
   else if (opened.movedTo !== undefined) {
     const what = 'Only history was in it; settings and slots are not touched.'
     tell(
@@ -70,46 +56,29 @@ export function openStore(home: Home, { log, clock, publish = () => {} }: StoreD
     )
   }
   const db = opened.kind === 'open' ? opened.db : undefined
-  let busySinceMs: number | undefined
 
   /** Undefined where somebody has changed the schema by hand. */
-  function openTable(): LoadTable | undefined {
+  function openTable<Table>(name: string, open: (db: Database) => Table): Table | undefined {
     try {
-      return db === undefined ? undefined : openLoadTable(db)
+      return db === undefined ? undefined : open(db)
     } catch (cause) {
-      turnOff(`its tables are not as hal0 made them (${messageOf(cause)})`, FOR_THIS_LIFE)
+      outages.offForLife(name, `its tables are not as hal0 made them (${messageOf(cause)})`)
       return undefined
     }
   }
 
-  const loads = createLoadHistory({
-    clock,
-    table: openTable(),
-    onWritten() {
-      busySinceMs = undefined
-      turnOn()
-    },
-    onFailed(thrown) {
-      const isBusy = errnoOf(thrown)?.startsWith('SQLITE_BUSY') === true
-      busySinceMs = isBusy ? (busySinceMs ?? clock.monotonicMs()) : undefined
-      // Another process has the file for a moment: nothing is lost.
-      if (busySinceMs !== undefined && clock.monotonicMs() - busySinceMs < MAX_BUSY_MS) return 'soon'
-      if (isDamage(thrown)) {
-        turnOff(`it is damaged (${messageOf(thrown)})`, 'and the next start of the daemon begins a new one')
-        return 'never'
-      }
-      turnOff(messageOf(thrown), 'and tries again every minute')
-      return 'later'
-    },
-  })
+  const loads = createLoadHistory({ clock, table: openTable('loads', openLoadTable), ...outages.judge('loads') })
+  const usage = createUsageStore({ clock, table: openTable('usage', openUsageTable), ...outages.judge('usage') })
   return {
     db,
     loads,
+    usage,
     get problem() {
-      return problem
+      return outages.problem
     },
     close() {
       loads.close()
+      usage.close()
       try {
         db?.close()
       } catch (cause) {

@@ -9,6 +9,7 @@ import { helpText, VERSION_TEXT } from './lib/help.mjs'
 import { knobsFromEnv } from './lib/knobs.mjs'
 import { baseHeaders, sendError } from './lib/reply.mjs'
 import { GET_ROUTES, POST_ROUTES } from './lib/routes.mjs'
+import { takeBody } from './lib/take-body.mjs'
 
 /** 1,000 streams are opened at once by the bench. */
 const BACKLOG = 4096
@@ -79,7 +80,7 @@ const server = createServer(
     }
     const route = POST_ROUTES[path]
     if (route === undefined || req.method !== 'POST') return stop(404, 'not_found_error', 'File Not Found')
-    takeBody(req, res, seen, route)
+    takeBody(engine, req, res, seen, route)
 
     /** @param {number} status @param {string} type @param {string} message */
     function stop(status, type, message) {
@@ -91,42 +92,13 @@ const server = createServer(
   },
 )
 
-/**
- * @param {import('node:http').IncomingMessage} req
- * @param {import('node:http').ServerResponse} res
- * @param {import('./lib/state.mjs').Seen} seen
- * @param {import('./lib/routes.mjs').PostRoute} route
- */
-function takeBody(req, res, seen, route) {
-  /** @type {Buffer[]} */
-  const parts = []
-  req.on('data', (part) => parts.push(part))
-  req.once('close', () => {
-    if (!req.complete) engine.state.abort(seen)
-  })
-  req.on('error', () => {})
-  req.once('end', () => {
-    const body = parts.length === 1 ? parts[0] : Buffer.concat(parts)
-    engine.state.tookBody(seen, body)
-    let parsed
-    try {
-      parsed = JSON.parse(body.toString('utf8'))
-    } catch (error) {
-      seen.phase = 'done'
-      seen.status = 400
-      const message = `[json.exception.parse_error.101] parse error: ${error instanceof Error ? error.message : String(error)}`
-      return sendError(res, 400, baseHeaders(req, engine.knobs), 'invalid_request_error', message)
-    }
-    void route(engine, req, res, seen, parsed)
-  })
-}
-
 server.headersTimeout = 0
 server.on('connection', (socket) => {
   if (engine.knobs.refuse) return socket.destroy()
   socket.fakeId = ++connectionCount
   engine.state.add('connections')
   engine.state.add('connections_open')
+  engine.state.watchBytes(socket)
   socket.once('close', () => engine.state.add('connections_open', -1))
   socket.on('error', () => {})
 })

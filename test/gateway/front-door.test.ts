@@ -4,6 +4,7 @@ import { createOpenGuard } from '../../src/access/guard.ts'
 import { daemonSettingsSchema } from '../../src/config/settings/daemon-settings.ts'
 import { createFrontDoor, listen } from '../../src/front-door.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
+import { requestFacts } from '../../src/gateway/rules/request-facts.ts'
 import { gatewaySettingsOf } from '../../src/gateway/settings.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Log } from '../../src/kernel/log.ts'
@@ -26,6 +27,8 @@ beforeEach(async () => {
     clock: systemClock,
     bus: { publish: () => {} },
     registeredModels: () => new Set(),
+    spillFolder: '/nonexistent',
+    onRecord: (record) => write(requestFacts(record, null), 'request'),
     onDemand: { ensure: () => Promise.resolve() },
   })
   const server = createFrontDoor({ gateway, api: (_request, response) => void response.end('api'), log })

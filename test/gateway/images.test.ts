@@ -31,6 +31,7 @@ const endpoint = (more: Partial<EngineEndpoint> = {}): EngineEndpoint => ({
 })
 
 const arbiter = {
+  enterNow: () => undefined,
   async enter(slot: string, { signal }: { signal: AbortSignal }) {
     arbiterLog.push(`enter ${slot}`)
     if (gate !== undefined) {

@@ -73,6 +73,28 @@ describe('/v1/models', () => {
     }
   })
 
+  it('lists an engine that brings its model while it could be started, and asks none', async () => {
+    const endpoint = agentEndpoint(engine)
+    const tts = { type: 'tts', runner: 'kokoro', model_id: null } as const
+    const house = createStubSlots({
+      off: { endpoint, row: { ...tts, state: 'offline' } },
+      missing: { endpoint, row: { ...tts, state: 'offline', config_problem: 'no kokoro-server' } },
+      on: { endpoint, row: { ...tts, aliases: ['voice'] } },
+      hello: { endpoint, row: { model_id: null } },
+    })
+    const world = await startGateway(house)
+    try {
+      const { data } = (await send(world.origin, { path: '/v1/models' })).json() as { data: { id: string }[] }
+      expect(data.map(({ id }) => id)).toEqual(['off', 'on', 'voice'])
+      const one = await send(world.origin, { path: '/v1/models/voice' })
+      expect(one.json()).toMatchObject({ hal0: { model: null, state: 'ready', type: 'tts' } })
+      expect((await send(world.origin, { path: '/v1/models/missing' })).status).toBe(404)
+      expect([house.log, (await engine.state()).counters.requests]).toEqual([[], 0])
+    } finally {
+      await world.stop()
+    }
+  })
+
   it.each(['gpt-4o', 'hal0/helper', 'alpha', 'embed-rerank'])('shows one: %s', async (id) => {
     const answer = await send(gateway.origin, { path: `/v1/models/${id}` })
     expect([answer.status, answer.json()]).toMatchObject([200, { id }])
@@ -100,6 +122,11 @@ describe('aliases', () => {
 })
 
 describe('a registered model that no slot binds', () => {
+  // The slot is off: nobody gets a lease of it at once.
+  beforeEach(() => {
+    slots.leasesAtOnce = false
+  })
+
   it('loads into the on-demand slot, which is made first', async () => {
     const order: string[] = []
     ensure = async () => void order.push(`made before ${slots.log.length} waits`)

@@ -18,6 +18,7 @@ beforeEach(async () => {
   slots = createStubSlots({
     agent: { endpoint },
     bare: { endpoint, row: { model_id: null } },
+    lame: { endpoint: { ...endpoint, routes: [] }, row: { type: 'embedding', model_id: null } },
     embed: { endpoint: { ...endpoint, routes: ['/v1/embeddings'] }, row: { type: 'embedding', model_id: 'e5' } },
   })
   gateway = await startGateway(slots, { jsonLimitBytes: 1_000_000 })
@@ -117,21 +118,15 @@ describe('/v1/models', () => {
 
 describe('routes', () => {
   it.each([
-    ['POST', '/v1/embeddings', 501, 'dispatch.route_unsupported'],
-    ['POST', '/v1/messages', 501, 'dispatch.route_unsupported'],
-    ['GET', '/upstream/agent/props', 501, 'dispatch.route_unsupported'],
+    ['POST', '/v1/rerank', 404, 'dispatch.no_route'],
+    ['POST', '/v1/audio/speech', 404, 'dispatch.no_route'],
     ['GET', '/v1/nothing', 404, 'request.invalid'],
+    ['GET', '/upstream/', 404, 'request.invalid'],
     ['GET', '/v1/models/%zz', 400, 'request.invalid'],
   ])('%s %s is %i %s', async (method, path, status, code) => {
     const answer = await send(gateway.origin, { method, path, ...(method === 'POST' ? { body: {} } : {}) })
     expect(answer.status).toBe(status)
     expect(answer.json()).toMatchObject({ error: { code } })
-  })
-
-  it.each(['/v1/embeddings', '/upstream/agent/props'])('%s, not served yet: the remedy names what is', async (path) => {
-    const remedy = 'This hal0 serves /v1/models, /v1/chat/completions, /v1/completions, /v1/images/generations.'
-    const answer = await send(gateway.origin, { method: 'POST', path, body: {} })
-    expect(answer.json()).toMatchObject({ error: { details: { remedy } } })
   })
 
   it('a wrong method is told the right ones', async () => {
@@ -149,13 +144,40 @@ describe('routes', () => {
     )
   })
 
-  it('an engine that does not have the route is not asked', async () => {
+  it('an engine of another type is not loaded, nor asked', async () => {
     const answer = await send(gateway.origin, chat({ model: 'embed' }))
     expect(answer.status).toBe(501)
     expect(answer.json()).toMatchObject({
-      error: { code: 'dispatch.route_unsupported', message: expect.stringContaining('/v1/embeddings') as string },
+      error: {
+        code: 'dispatch.route_unsupported',
+        message: expect.stringContaining('slots here that could answer: agent') as string,
+        details: { slot: 'embed', remedy: 'Name another slot as model: "agent".' },
+      },
     })
-    expect(slots.log).toEqual(['wait embed', 'lease embed', 'release embed'])
+    expect([slots.log, (await engine.state()).counters.inference]).toEqual([[], 0])
+  })
+
+  it('a runner without the route is not loaded either: 501 names those that have it', async () => {
+    const runnersFor = (route: string) => (route === '/v1/audio/speech' ? ['kokoro'] : ['embedded'])
+    const knowing = await startGateway(slots, {}, undefined, { runnersFor })
+    try {
+      const answer = await send(knowing.origin, chat({}, '/v1/audio/speech'))
+      expect([answer.status, answer.json()]).toMatchObject([
+        501,
+        { error: { message: expect.stringContaining('runners that have it: kokoro') as string } },
+      ])
+      expect(slots.log).toEqual([])
+      expect((await send(knowing.origin, chat())).status).toBe(200)
+    } finally {
+      await knowing.stop()
+    }
+  })
+
+  it('an engine that turns out not to have the route is not asked', async () => {
+    const answer = await send(gateway.origin, chat({ model: 'lame' }, '/v1/embeddings'))
+    expect(answer.status).toBe(501)
+    expect(answer.json()).toMatchObject({ error: { code: 'dispatch.route_unsupported', details: { slot: 'lame' } } })
+    expect(slots.log).toEqual(['wait lame', 'lease lame', 'release lame'])
     expect((await engine.state()).counters.inference).toBe(0)
   })
 
@@ -310,7 +332,7 @@ describe('request ids and the log', () => {
   it('one line per request', async () => {
     const answer = await send(gateway.origin, { ...chat(), headers: { 'x-request-id': 'abc-1' } })
     const line = await gateway.requestLine(1)
-    expect(line).toEqual({
+    expect(line).toMatchObject({
       request_id: 'abc-1',
       method: 'POST',
       route: '/v1/chat/completions',
@@ -319,6 +341,7 @@ describe('request ids and the log', () => {
       status: 200,
       bytes: Buffer.byteLength(answer.text),
       ms: expect.any(Number) as number,
+      ttft_ms: expect.any(Number) as number,
     })
   })
 })

@@ -263,6 +263,9 @@ export function openActor(options: HarnessOptions) {
       return start === undefined ? undefined : modelOfPlan.get(start.plan)
     },
     row: () => actor.row(),
+    view: actor.view,
+    /** A lease, where the slot gives one at once. */
+    leaseNow: (modelId?: string): Lease | undefined => actor.leaseNow(modelId),
     engines: (): readonly FakeEngine[] => runtime.starts.map((start) => start.engine),
     engine: (): FakeEngine => {
       const last = runtime.starts.at(-1)
@@ -378,9 +381,9 @@ export function openActor(options: HarnessOptions) {
       actor.post({ type: 'files_changed', answer })
       return answer.promise
     },
-    acquire: (wish: { waitMs?: number; signal?: AbortSignal; modelId?: string } = {}): Promise<Lease> => {
+    acquire: (wish: { waitMs?: number; signal?: AbortSignal; modelId?: string; key?: string } = {}): Promise<Lease> => {
       const lease = new Promise<Lease>((resolve, reject) => {
-        const waiter = { resolve, reject, waitMs: wish.waitMs ?? 60_000, modelId: wish.modelId }
+        const waiter = { resolve, reject, waitMs: wish.waitMs ?? 60_000, modelId: wish.modelId, key: wish.key }
         wish.signal?.addEventListener('abort', () => {
           actor.post({ type: 'withdraw', waiter, reason: wish.signal?.reason })
         })

@@ -106,7 +106,7 @@ export class ActorRun {
     const { slot } = this
     switch (step.do) {
       case 'acquire':
-        return this.#acquire(step.modelId, step.waitMs)
+        return step.isQuick === true ? this.#leaseNow(step) : this.#acquire(step.modelId, step.waitMs, step.key)
       case 'release': {
         const one = pickOf(this.#held(), step.pick)
         if (one === undefined) return
@@ -160,7 +160,8 @@ export class ActorRun {
     const { slot } = this
     switch (step.do) {
       case 'jump_wall':
-        return slot.clock.jumpWallClock(step.ms)
+        slot.clock.jumpWallClock(step.ms)
+        return this.#oracle.jumped()
       case 'toggle_broken':
         return toggle(slot.broken, step.modelId)
       case 'toggle_unregistered':
@@ -208,6 +209,7 @@ export class ActorRun {
   /** After each step; `isSettled`: nothing is about to happen by itself. */
   check(isSettled: boolean): void {
     assert.deepEqual(this.#breaches, [])
+    this.#checkView()
     const held = this.#held().filter(({ lease }) => !lease.revoked.aborted)
     for (const { options, engine } of this.slot.runtime.starts) {
       if (engine.stops.length === 0) continue
@@ -215,6 +217,36 @@ export class ActorRun {
       assert.deepEqual(under, [], 'stopped under an unrevoked lease')
     }
     if (isSettled) this.#checkRest(held.length)
+  }
+
+  /** What resolution reads is what the row says. */
+  #checkView(): void {
+    const { view } = this.slot
+    const {
+      name,
+      aliases,
+      type,
+      default: isDefault,
+      state,
+      idle_reason,
+      model_id,
+      device,
+      runner,
+      ...row
+    } = this.slot.row()
+    const shown = [
+      view.name,
+      view.aliases,
+      view.type,
+      view.default,
+      view.state,
+      view.idle_reason,
+      view.model_id,
+      view.device,
+    ]
+    assert.deepEqual(shown, [name, aliases, type, isDefault, state, idle_reason, model_id, device])
+    const lastUsedMs = row.last_used_at === null ? 0 : Date.parse(row.last_used_at)
+    assert.deepEqual([view.runner, view.in_flight, view.lastUsedMs], [runner, row.in_flight, lastUsedMs])
   }
 
   #checkRest(inFlight: number): void {
@@ -330,11 +362,27 @@ export class ActorRun {
     for (const claim of this.#claims) if (!claim.isOver) claim.servesBefore = this.#arrived
   }
 
-  #acquire(modelId: string | undefined, waitMs: number): void {
+  /** What is refused leaves no trace: the row says the same as before. */
+  #leaseNow({ modelId, waitMs, key }: Extract<Step, { do: 'acquire' }>): void {
+    const before = this.slot.row()
+    const lease = this.slot.leaseNow(modelId)
+    if (lease === undefined) {
+      assert.deepEqual(this.slot.row(), before, 'a refusal left a trace')
+      return this.#acquire(modelId, waitMs, key)
+    }
+    if (before.queued > 0) this.#breaches.push('a lease past those who wait')
+    if (before.in_flight >= PARALLEL) this.#breaches.push('a lease beyond the places')
+    if (before.message.startsWith('stopping when')) this.#breaches.push('a lease while it drains')
+    assert.deepEqual(this.slot.row().in_flight, before.in_flight + 1)
+    this.#granted({ modelId, nth: this.#arrived++, leave: new AbortController(), isOver: true }, lease)
+  }
+
+  #acquire(modelId: string | undefined, waitMs: number, key?: string): void {
     const leave = new AbortController()
     const wait: Wait = { modelId, nth: this.#arrived++, leave, isOver: false }
     this.#waits.push(wait)
-    const lease = this.slot.acquire({ waitMs, signal: leave.signal, ...(modelId === undefined ? {} : { modelId }) })
+    const model = modelId === undefined ? {} : { modelId }
+    const lease = this.slot.acquire({ waitMs, signal: leave.signal, ...model, ...(key === undefined ? {} : { key }) })
     this.#track(`acquire ${modelId}`, lease)
     lease.then(
       (got) => {

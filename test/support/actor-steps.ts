@@ -8,7 +8,14 @@ export const MODELS = ['m', 'n', 'o'] as const
 
 /** What may happen to a slot. `pick` chooses among those there are at that moment; nothing happens when there is none. */
 export type Step =
-  | { readonly do: 'acquire'; readonly modelId: string | undefined; readonly waitMs: number }
+  | {
+      readonly do: 'acquire'
+      readonly modelId: string | undefined
+      readonly waitMs: number
+      readonly key?: string | undefined
+      /** As the gateway does: a lease at once, where there is one. */
+      readonly isQuick?: boolean
+    }
   | { readonly do: 'release'; readonly pick: number; readonly isAnswered: boolean }
   | { readonly do: 'withdraw' | 'give_up'; readonly pick: number }
   | { readonly do: 'unload' | 'restart'; readonly drainMs: number }
@@ -60,7 +67,13 @@ function step<Name extends Step['do']>(...names: Name[]) {
 export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 12,
-    arbitrary: fc.record({ do: step('acquire'), modelId: anyModel, waitMs: fc.constantFrom(10, 60_000) }),
+    arbitrary: fc.record({
+      do: step('acquire'),
+      modelId: anyModel,
+      waitMs: fc.constantFrom(10, 60_000),
+      key: fc.constantFrom(undefined, 'a', 'b'),
+      isQuick: fc.boolean(),
+    }),
   },
   { weight: 9, arbitrary: fc.record({ do: step('release'), pick, isAnswered: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ do: step('withdraw'), pick }) },

@@ -44,6 +44,13 @@ export class BreakerOracle {
     }
   }
 
+  /** The wall clock has jumped: what failed in a future that is over now counts as of now, at the latest. */
+  jumped(): void {
+    const nowMs = this.#clock.nowMs()
+    for (const entry of this.#failures.values()) entry.atMs = Math.min(entry.atMs, nowMs)
+    this.#diedAtMs = Math.min(this.#diedAtMs, nowMs)
+  }
+
   /** A request was answered. */
   answered(): void {
     this.#failures.clear()

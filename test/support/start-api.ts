@@ -5,12 +5,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createOpenGuard } from '../../src/access/guard.ts'
 import { createApi } from '../../src/api/api.ts'
+import type { RouteExplanation } from '../../src/contract/route-explanation.ts'
 import type { EventBus } from '../../src/events/bus.ts'
 import { createEventBus } from '../../src/events/memory-bus.ts'
 import { type Clock, systemClock } from '../../src/kernel/clock.ts'
 import { type Log, silentLog } from '../../src/kernel/log.ts'
 import { type StubPorts, stubPorts } from './stub-ports.ts'
 import { type StubSlots, stubRow, stubSlots } from './stub-slots-api.ts'
+
+/** What `GET /api/dispatch/explain` answers, but for what was asked. */
+export const EXPLANATION: Omit<RouteExplanation, 'model' | 'path'> = {
+  route: { engine_path: '/v1/chat/completions', needs: 'llm', dialect: 'openai' },
+  decision: 'slot',
+  slot: 'agent',
+  reason: '1 slot name',
+  steps: [{ n: 1, text: 'slot name', outcome: 'chosen' }],
+  candidates: [],
+  would_load: false,
+  error: null,
+}
 
 export interface TestApi {
   readonly url: string
@@ -59,6 +72,7 @@ export async function startApi(options: { readonly clock?: Clock; readonly keep?
     daemon: () => ({ version: '1.2.3', url, home: '/tmp/home', pid: process.pid, started_at: startedAt }),
     guard: createOpenGuard({ allowedHosts: () => [] }),
     closing: closing.signal,
+    explainRoute: ({ model, path }) => ({ ...EXPLANATION, model, path }),
   })
   server.on('request', listener)
   return {

@@ -57,6 +57,10 @@ export interface FakeState {
   readonly grandchildren: readonly number[]
   readonly knobs: FakeKnobs
   readonly counters: Readonly<Record<FakeCounter, number>>
+  /** Since start or reset, of all connections, the control routes' too. */
+  readonly bytes_read: number
+  /** What the engine's kernel has taken: a client that does not read holds it back. */
+  readonly bytes_written: number
   readonly by_path: Readonly<Record<string, number>>
   readonly abort_log: readonly { n: number; phase: string; at_ns: string; tokens: number }[]
   /** The last 64, oldest first. */

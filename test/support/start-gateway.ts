@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Guard } from '../../src/access/guard.ts'
 import { daemonSettingsSchema } from '../../src/config/settings/daemon-settings.ts'
 import type { NewEvent } from '../../src/contract/events.ts'
 import { createGateway, type Gateway, type GatewayDeps } from '../../src/gateway/gateway.ts'
+import { requestFacts } from '../../src/gateway/rules/request-facts.ts'
 import { type GatewaySettings, gatewaySettingsOf } from '../../src/gateway/settings.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Log } from '../../src/kernel/log.ts'
@@ -28,7 +31,7 @@ export async function startGateway(
   slots: Slots,
   settings: Partial<GatewaySettings> = {},
   guard: Guard = () => ok({ kind: 'local_admin' }),
-  more: Partial<Pick<GatewayDeps, 'registeredModels' | 'onDemand' | 'arbiter' | 'imageDefaults'>> = {},
+  more: Partial<Pick<GatewayDeps, 'registeredModels' | 'onDemand' | 'arbiter' | 'imageDefaults' | 'runnersFor'>> = {},
 ): Promise<TestGateway> {
   const lines: TestGateway['lines'] = []
   const events: NewEvent[] = []
@@ -46,6 +49,8 @@ export async function startGateway(
     clock: systemClock,
     bus: { publish: (event) => void events.push(event) },
     registeredModels: () => new Set(),
+    spillFolder: join(tmpdir(), `hal0-spill-${process.pid}`),
+    onRecord: (record) => write(requestFacts(record, record.usage()), 'request'),
     onDemand: { ensure: () => Promise.reject(new Error('this gateway has no on-demand slot')) },
     ...more,
   })

@@ -10,6 +10,7 @@ import type { PullJob } from '../../src/contract/pull.ts'
 import type { ResolvedLaunch } from '../../src/contract/resolved.ts'
 import type { RunnerRow } from '../../src/contract/runner.ts'
 import type { SlotRow } from '../../src/contract/slot-row.ts'
+import type { UsageReport } from '../../src/contract/usage.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
 
 /** Ports that write down what they are asked, and answer with fixed rows (nobody knows `nope`) or with the error that the test sets. */
@@ -166,6 +167,27 @@ export const LOAD: LoadRecord = {
   phases: { spawn: 40, warm: 2_000, sanity: 260 },
   outcome: 'ready',
   code: null,
+}
+
+const SUMS = {
+  requests: 3,
+  failed: 1,
+  prompt_tokens: 40,
+  completion_tokens: 500,
+  cached_tokens: 8,
+  unknown: 1,
+  busy_ms: 90_500,
+}
+
+export const USAGE: UsageReport = {
+  from: '2026-01-01T00:00:00.000Z',
+  to: '2026-01-08T00:00:00.000Z',
+  by: 'slot',
+  total: { ...SUMS, requests: 5, failed: 3 },
+  groups: [
+    { key: 'agent', ...SUMS },
+    { key: null, ...SUMS, requests: 2, failed: 2 },
+  ],
 }
 
 export const ARBITER: ArbiterStatus = {
@@ -359,6 +381,7 @@ export function stubPorts(row: (name: string) => SlotRow): StubPorts {
     hardware: later('hardware', () => HARDWARE),
     validate: later('validate', () => REPORT),
     loads: { recent: (slot, limit) => ask('loads.recent', [{ ...LOAD, slot }], slot, limit) },
+    usage: { report: (query) => ask('usage.report', { ...USAGE, by: query.by }, query) },
     capacity: later('capacity', () => CAPACITY),
     metrics: later('metrics', () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', body: 'hal0_up 1\n' })),
     arbiter: {

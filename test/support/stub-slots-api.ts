@@ -2,6 +2,7 @@ import type { SlotRow } from '../../src/contract/slot-row.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
 import type { Slots, StopRequest } from '../../src/slots/slots.ts'
 import { BASE_ROW } from './base-row.ts'
+import { viewOf } from './view-of-row.ts'
 
 export interface StubCall {
   readonly kind: 'load' | 'unload' | 'restart'
@@ -38,6 +39,9 @@ export function stubSlots(logFolder: string, rows: readonly SlotRow[]): StubSlot
     delete: (name) => void byName.delete(name),
     rows: () => [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     row: (name) => byName.get(name),
+    views: () => [...byName.keys()].toSorted().map((name) => viewOf(() => byName.get(name) ?? stubRow(name))),
+    phases: (name) => byName.get(name)?.phases ?? null,
+    leaseNow: () => undefined,
     acquire: () => Promise.reject(Hal0Error.of('slot.not_ready', 'the stub serves nobody')),
     load: (name) => begin('load', name),
     unload: (name, request) => begin('unload', name, request),

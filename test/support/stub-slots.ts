@@ -3,6 +3,7 @@ import { Hal0Error } from '../../src/kernel/errors.ts'
 import { ENGINE_ROUTES } from '../../src/runners/runner.ts'
 import type { AcquireOptions, EngineEndpoint, Lease, Slots } from '../../src/slots/slots.ts'
 import { BASE_ROW } from './base-row.ts'
+import { viewOf } from './view-of-row.ts'
 
 export interface StubSlot {
   readonly endpoint: EngineEndpoint
@@ -15,8 +16,11 @@ export interface StubSlot {
 export interface StubSlots extends Slots {
   /** What happened, in order: `wait NAME`, `lease NAME`, `release NAME`, `left NAME`. */
   readonly log: string[]
+  /** `waitMs` of each `acquire`; `leaseNow` has none. */
   readonly waits: number[]
-  /** `modelId` of each `acquire`. */
+  /** `leaseNow` gives leases; false = everybody has to ask `acquire`. Default: true. */
+  leasesAtOnce: boolean
+  /** `modelId` of each `acquire`, and of each lease that `leaseNow` gave. */
   readonly modelIds: (string | undefined)[]
   leases(): readonly Lease[]
   /** From now on `acquire` waits until `open`. */
@@ -36,7 +40,8 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
   const held = new Map<string, (() => void)[]>()
   const queues = new Map<string, (() => void)[]>()
   const active = new Map<string, number>()
-  const live = new Map<Lease, AbortController>()
+  const live = new Map<Lease, (reason: Hal0Error) => void>()
+  const views = rows.map((row) => viewOf(() => row))
   const goneListeners = new Set<(attemptId: string) => void>()
   const log: string[] = []
   const watchers = new Set<() => void>()
@@ -56,6 +61,51 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
   }
   const never = (what: string) => (): never => {
     throw new Error(`the stub has no ${what}`)
+  }
+
+  function give(name: string, { endpoint }: StubSlot): Lease {
+    active.set(name, (active.get(name) ?? 0) + 1)
+    const controller = new AbortController()
+    let revokedFor: Hal0Error | undefined
+    let listener: ((reason: Hal0Error) => void) | undefined
+    const lease: Lease = {
+      slot: name,
+      attemptId,
+      endpoint,
+      get revokedFor() {
+        return revokedFor
+      },
+      onRevoked(next) {
+        listener = next
+        if (revokedFor !== undefined) next?.(revokedFor)
+      },
+      revoked: controller.signal,
+      moved() {},
+      release() {
+        if (!live.delete(lease)) throw new Error('a lease was released twice')
+        active.set(name, (active.get(name) ?? 0) - 1)
+        note(`release ${name}`)
+        pump(name)
+      },
+    }
+    live.set(lease, (reason) => {
+      revokedFor = reason
+      controller.abort(reason)
+      listener?.(reason)
+    })
+    note(`lease ${name}`)
+    return lease
+  }
+
+  /** As an actor: where nobody waits and there is a place. */
+  function leaseNow(name: string, modelId: string | undefined): Lease | undefined {
+    const slot = slots[name]
+    if (!stub.leasesAtOnce || slot === undefined || failure !== undefined || held.has(name)) return undefined
+    if ((queues.get(name) ?? []).length > 0) return undefined
+    if ((active.get(name) ?? 0) >= (slot.parallel ?? Number.POSITIVE_INFINITY)) return undefined
+    note(`wait ${name}`)
+    modelIds.push(modelId)
+    return give(name, slot)
   }
 
   function acquire(name: string, { signal, waitMs, modelId }: AcquireOptions): Promise<Lease> {
@@ -81,24 +131,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
       const grant = (): void => {
         clearTimeout(timer)
         signal.removeEventListener('abort', onAbort)
-        active.set(name, (active.get(name) ?? 0) + 1)
-        const controller = new AbortController()
-        const lease: Lease = {
-          slot: name,
-          attemptId,
-          endpoint: slot.endpoint,
-          revoked: controller.signal,
-          moved() {},
-          release() {
-            if (!live.delete(lease)) throw new Error('a lease was released twice')
-            active.set(name, (active.get(name) ?? 0) - 1)
-            note(`release ${name}`)
-            pump(name)
-          },
-        }
-        live.set(lease, controller)
-        note(`lease ${name}`)
-        resolve(lease)
+        resolve(give(name, slot))
       }
       if (signal.aborted) return leave(signal.reason)
       signal.addEventListener('abort', onAbort)
@@ -111,8 +144,12 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
     })
   }
 
-  return {
+  const stub: StubSlots = {
     log,
+    leasesAtOnce: true,
+    views: () => views,
+    phases: (name) => rows.find((row) => row.name === name)?.phases ?? null,
+    leaseNow,
     waits,
     modelIds,
     rows: () => rows,
@@ -136,7 +173,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
       failure = error
     },
     revoke(reason) {
-      for (const controller of live.values()) controller.abort(reason)
+      for (const revokeOne of [...live.values()]) revokeOne(reason)
     },
     engineGone(id) {
       for (const listener of goneListeners) listener(id)
@@ -156,6 +193,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
       })
     },
   }
+  return stub
 }
 
 /** The endpoint of slot `agent` at a fake engine (or at any origin), with every route. */

@@ -1,7 +1,7 @@
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { type SlotKeyOptions, slotPayloadOf, withoutNulls } from '../slot-payload.ts'
-import { noteProblem, noteUnservedType } from '../slot-words.ts'
+import { noteProblem } from '../slot-words.ts'
 
 /** `hal0 slot create NAME`. Why it could not start is a note. JSON: the row. */
 export async function slotCreate(name: string, options: GlobalOptions & SlotKeyOptions): Promise<void> {
@@ -15,5 +15,4 @@ export async function slotCreate(name: string, options: GlobalOptions & SlotKeyO
     return row.config_problem === null ? `${made}; next: ${next}` : made
   })
   noteProblem(output, name, row.config_problem)
-  noteUnservedType(output, name, row.type)
 }

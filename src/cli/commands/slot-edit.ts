@@ -2,7 +2,7 @@ import { UsageError } from '../cli-error.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { type SlotKeyOptions, slotPayloadOf } from '../slot-payload.ts'
-import { noteProblem, noteUnservedType, restartOfSwapText } from '../slot-words.ts'
+import { noteProblem, restartOfSwapText } from '../slot-words.ts'
 
 /** `hal0 slot edit NAME`. What a restart would do, and why a start would fail, are notes. JSON: `{name, config, changed, restart_needed, problem}`. Errors: UsageError (nothing to change). */
 export async function slotEdit(name: string, options: GlobalOptions & SlotKeyOptions): Promise<void> {
@@ -25,5 +25,4 @@ export async function slotEdit(name: string, options: GlobalOptions & SlotKeyOpt
   const restarted = row === undefined ? undefined : restartOfSwapText(row)
   if (restarted !== undefined) output.note(`slot ${name}: ${restarted}`)
   noteProblem(output, name, change.problem)
-  if (patch['type'] !== undefined) noteUnservedType(output, name, change.config['type'])
 }

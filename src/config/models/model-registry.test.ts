@@ -244,6 +244,7 @@ describe('a launch', () => {
       mtp: null,
       tags: ['mtp'],
       jinja: null,
+      pooling: null,
     })
   })
 

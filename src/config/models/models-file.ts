@@ -96,6 +96,7 @@ export async function launchModelOf(id: string, row: ModelFacts): Promise<Launch
     mtp: row.mtp ?? null,
     tags: row.tags ?? [],
     jinja: row.jinja ?? null,
+    ...(facts === undefined ? {} : { pooling: facts.pooling }),
   }
 }
 

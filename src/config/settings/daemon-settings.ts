@@ -27,6 +27,10 @@ const server = z.strictObject({
     .default([]),
   /** JSON bodies over this are refused with 413. */
   json_limit_bytes: count.default(64 * MIB),
+  /** The same for multipart forms, which are streamed. */
+  form_limit_bytes: count.default(1024 * MIB),
+  /** Memory for all bodies that are held at once; the next is refused with 429. */
+  body_memory_bytes: count.default(1024 * MIB),
 })
 
 const slots = z.strictObject({
@@ -79,6 +83,8 @@ const dispatcher = z.strictObject({
   stall_s: seconds(300),
   /** Longest time a client may take no byte while data waits. */
   client_stall_s: seconds(120),
+  /** A sign of life in event streams that are silent so long; 0 = none. */
+  heartbeat_s: seconds(0),
 })
 
 const models = z.strictObject({

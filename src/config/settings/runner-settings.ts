@@ -41,6 +41,8 @@ export const runnerSettingsSchema = z.strictObject({
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
     .optional(),
+  /** Its streams tell their usage only when asked: hal0 asks (`stream_options.include_usage`). */
+  usage_on_request: z.boolean('expected true or false').optional(),
   types: z.array(oneOf(SLOT_TYPES), 'expected a list of slot types').min(1, 'expected at least one type').optional(),
   routes: z.array(oneOf(ENGINE_ROUTES), 'expected a list of routes').min(1, 'expected at least one route').optional(),
 })
@@ -49,7 +51,7 @@ export type RunnerSettings = z.output<typeof runnerSettingsSchema>
 /** How an engine is started, looked at and ended: a template of the user's says it, and may say it of a service runner. */
 const START_KEYS = ['template', 'health_path', 'models_path', 'stop_signal'] as const
 /** What an engine is: only a template of the user's says it. */
-const NATURE_KEYS = ['identity_path', 'key_env', 'types', 'routes'] as const
+const NATURE_KEYS = ['identity_path', 'key_env', 'usage_on_request', 'types', 'routes'] as const
 
 /** `[runners]`: hal0's own runners with other programs, and the user's, each with its template. Source: SPEC 10. */
 export const runnersSchema = z.record(z.string(), runnerSettingsSchema).superRefine((runners, context) => {

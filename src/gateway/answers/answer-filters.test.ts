@@ -1,10 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { errorBody } from '../../contract/error-body.ts'
-import { Hal0Error } from '../../kernel/errors.ts'
 import type { AnswerFilter } from './answer-filter.ts'
-import { createJsonFilter } from './json-filter.ts'
-import { createSseFilter } from './sse-filter.ts'
+import { createJsonFilter, renameWhole } from './json-filter.ts'
 
 function inPieces(filter: AnswerFilter, text: string, size: number): string {
   const bytes = Buffer.from(text)
@@ -14,10 +11,10 @@ function inPieces(filter: AnswerFilter, text: string, size: number): string {
 }
 
 const sizes = fc.integer({ min: 1, max: 40 })
+const names = fc.constantFrom('asked', '/m/ü.gguf', '模型', 'a"b\\')
 
 describe('createJsonFilter', () => {
   it('renames the model in any pieces and changes nothing else', () => {
-    const names = fc.constantFrom('asked', '/m/ü.gguf', '模型')
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), names, names, sizes, (rest, model, asked, size) => {
         const text = JSON.stringify({ ...rest, model, tail: { model: 'nested' } })
@@ -37,48 +34,40 @@ describe('createJsonFilter', () => {
   })
 })
 
-describe('createSseFilter', () => {
-  const event = (model: string, n: number) => `data: {"id":${n},"model":"${model}","é":"\\n"}`
-
-  it.each([
-    ['LF', '\n'],
-    ['CRLF', '\r\n'],
-  ])('renames every event in any pieces (%s)', (_name, nl) => {
-    const stream = (model: string) =>
-      [`: comment`, event(model, 1), '', `event: x`, event(model, 2), '', 'data: [DONE]', '', ''].join(nl)
+describe('renameWhole', () => {
+  it('renames the model at the top level and changes nothing else', () => {
+    const rest = fc.dictionary(fc.string(), fc.jsonValue())
     fc.assert(
-      fc.property(sizes, (size) => {
-        expect(inPieces(createSseFilter('größer'), stream('/a/b.gguf'), size)).toBe(stream('größer'))
-        expect(inPieces(createSseFilter('same'), stream('same'), size)).toBe(stream('same'))
+      fc.property(rest, rest, names, names, fc.constantFrom(0, 2), (front, back, model, asked, indent) => {
+        const text = JSON.stringify({ ...front, inner: { model: 'nested' }, model, after: back }, undefined, indent)
+        const body = Buffer.from(text)
+        const out = renameWhole(body, asked)
+        expect(JSON.parse(out.toString())).toEqual({ ...(JSON.parse(text) as object), model: asked })
+        if (model === asked) expect(out).toBe(body)
       }),
     )
   })
 
-  it('passes whole lines at once and holds a half one', () => {
-    const filter = createSseFilter('m')
-    expect(filter.push(Buffer.from('data: {"a":1}\n\ndata: {"b"')).toString()).toBe('data: {"a":1}\n\n')
-    expect(filter.push(Buffer.from(':2}\n\n')).toString()).toBe('data: {"b":2}\n\n')
-  })
-
-  it('lets go of a line that is longer than it cares to hold, and goes on renaming after it', () => {
-    const filter = createSseFilter('m')
-    const long = `data: "${'x'.repeat(600_000)}"`
-    const text = `${long}\n\n${event('other', 1)}\n\n`
-    expect(inPieces(filter, text, 100_000)).toBe(`${long}\n\n${event('m', 1)}\n\n`)
-  })
-
-  const error = errorBody(Hal0Error.of('dispatch.upstream_unavailable', 'gone'))
   it.each([
-    ['before any event', [], ''],
-    ['between events', ['data: 1\n\n'], ''],
-    ['between CRLF events', ['data: 1\r\n\r', '\n'], ''],
-    ['in the middle of a line, which is dropped', ['data: 1\n\ndata: {"ha'], ''],
-    ['after a line', ['data: 1\n\nevent: x\n'], '\n'],
-    ['after a CRLF line', ['data: 1\r\n'], '\n'],
-    ['in a long line that went out in part', [`data: ${'x'.repeat(300_000)}`], '\n\n'],
-  ])('ends with a readable error %s', (_name, chunks, ending) => {
-    const filter = createSseFilter('m')
-    for (const chunk of chunks) filter.push(Buffer.from(chunk))
-    expect(filter.errorEvent(error).toString()).toBe(`${ending}data: ${JSON.stringify(error)}\n\n`)
+    ['no model', '{"id":1}'],
+    ['only one inside, with the name', '{"a":{"model":"x"}}'],
+    ['only one inside, with another name', '{"a":{"model":"y"}}'],
+    ['the name with spaces', '{ "model" : "x" }'],
+    ['the name in escapes', '{"model":"\\u0078"}'],
+    ['a text that speaks of it', '{"a":"\\"model\\":\\"y\\""}'],
+    ['null', '{"model":null}'],
+    ['a list', '[{"model":"y"}]'],
+    ['broken off', '{"model":"y'],
+    ['nothing', ''],
+  ])('leaves %s', (_name, text) => {
+    const body = Buffer.from(text)
+    expect(renameWhole(body, 'x')).toBe(body)
   })
+
+  it.each([
+    ['an inner one with the name in front', '{"a":{"model":"x"},"model":"y"}', '{"a":{"model":"x"},"model":"x"}'],
+    ['the last of two', '{"model":"x","model":"y"}', '{"model":"x","model":"x"}'],
+    ['the beginning of the name', '{"model":"x-1"}', '{"model":"x"}'],
+    ['spaces', '{ "model"\n:\t"y" }', '{ "model"\n:\t"x" }'],
+  ])('renames: %s', (_name, text, expected) => expect(renameWhole(Buffer.from(text), 'x').toString()).toBe(expected))
 })

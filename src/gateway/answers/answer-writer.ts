@@ -1,14 +1,16 @@
-import type { ErrorBody } from '../../contract/error-body.ts'
+import type { AnswerPlan } from '../engine-request.ts'
 import type { Exchange } from '../exchange.ts'
-import { type AnswerMode, chooseAnswerMode, WHOLE_LIMIT_BYTES } from '../rules/choose-answer-mode.ts'
-import { clientResponseHeaders, type HeaderBag } from '../rules/headers.ts'
-import { type AnswerFilter, NOTHING, untouched } from './answer-filter.ts'
-import { type ClientStallGuard, createClientStallGuard, takenBytesOf } from './client-stall.ts'
-import { createJsonFilter, type JsonFilter } from './json-filter.ts'
-import { createSseFilter, type SseFilter } from './sse-filter.ts'
+import { type AnswerMode, chooseAnswerMode, chooseMediaMode, WHOLE_LIMIT_BYTES } from '../rules/choose-answer-mode.ts'
+import { readUsage } from '../rules/read-usage.ts'
+import type { Dialect } from '../rules/route-table.ts'
+import { type AnswerHead, valueOf } from '../wire/answer-head.ts'
+import { type AnswerFilter, type EventFilter, NOTHING, untouched } from './answer-filter.ts'
+import { ClientOutlet } from './client-outlet.ts'
+import { createJsonFilter, type JsonFilter, renameWhole } from './json-filter.ts'
+import { createEventFilter } from './sse-filter.ts'
+import { TAIL_BYTES, TailKeeper } from './tail-keeper.ts'
 
 export interface AnswerWriterOptions {
-  readonly askedName: string
   readonly aliasIsAsked: boolean
   /** Longest time without the client taking a byte while data waits, ms; 0 = none. */
   readonly clientStallMs: number
@@ -22,7 +24,7 @@ export type AnswerEnd =
   | { readonly kind: 'sent' }
   /** The engine ended cleanly, but what it sent is no complete answer. */
   | { readonly kind: 'broken'; readonly why: string; readonly sample?: string }
-  | { readonly kind: 'engine_error'; readonly status: number; readonly headers: HeaderBag; readonly body: string }
+  | { readonly kind: 'engine_error'; readonly head: AnswerHead; readonly body: string }
 
 const SENT: AnswerEnd = { kind: 'sent' }
 /** Longest part of an engine's error that is read. */
@@ -31,32 +33,28 @@ const ERROR_LIMIT_BYTES = 64 * 1024
 const UNFIT_LIMIT_BYTES = 512
 const SAMPLE_CHARS = 120
 
-/** Writes an engine's answer to the client: head, renamed bytes, backpressure, and an end that the client understands. */
+/** Turns an engine's answer into the client's: head, renamed bytes, and an end that the client understands. */
 export class AnswerWriter {
   readonly #exchange: Exchange
-  readonly #options: AnswerWriterOptions
-  readonly #stallGuard: ClientStallGuard
+  readonly #plan: AnswerPlan
+  readonly #aliasIsAsked: boolean
+  readonly #out: ClientOutlet
   #mode: AnswerMode = 'raw'
   #filter: AnswerFilter = untouched
-  #events: SseFilter | undefined
+  #events: EventFilter | undefined
   #json: JsonFilter | undefined
-  #status = 200
-  #headers: HeaderBag = {}
+  #tail: TailKeeper | undefined
+  #head: AnswerHead | undefined
   /** Modes `whole`, `error`, `unfit`: nothing has been sent yet. */
   #collected: Buffer[] = []
   #collectedBytes = 0
-  #isHeld = false
   #isStopped = false
 
-  constructor(exchange: Exchange, options: AnswerWriterOptions) {
+  constructor(exchange: Exchange, plan: AnswerPlan, options: AnswerWriterOptions) {
     this.#exchange = exchange
-    this.#options = options
-    this.#stallGuard = createClientStallGuard(
-      exchange.clock,
-      options.clientStallMs,
-      () => takenBytesOf(exchange.req.socket),
-      () => this.#onStall(),
-    )
+    this.#plan = plan
+    this.#aliasIsAsked = options.aliasIsAsked
+    this.#out = new ClientOutlet(exchange, options)
   }
 
   get isEventStream(): boolean {
@@ -68,159 +66,159 @@ export class AnswerWriter {
     return this.#mode === 'error'
   }
 
-  /** The engine's status and headers are known. Nothing is committed to the client before this. */
-  begin(status: number, headers: HeaderBag): void {
-    const { askedName, aliasIsAsked } = this.#options
-    const { res } = this.#exchange
-    this.#status = status
-    this.#headers = headers
-    this.#mode = chooseAnswerMode({ status, headers, aliasIsAsked })
-    if (this.#mode === 'error' || this.#mode === 'unfit') return
-    res.on('drain', () => this.#onDrain())
-    res.once('close', () => this.#stallGuard.rest())
-    if (this.#mode === 'events') this.#filter = this.#events = createSseFilter(askedName)
-    else if (this.#mode !== 'raw') this.#filter = this.#json = createJsonFilter(askedName)
-    if (this.#mode === 'whole') return
-    const length = this.#mode === 'raw' ? headers['content-length'] : undefined
-    this.#setHead(typeof length === 'string' ? Number(length) : undefined)
-    res.flushHeaders()
+  /** Whole chunks of HTTP need not be taken apart. */
+  get takesChunks(): boolean {
+    return this.#out.isChunked && (this.#mode === 'raw' || this.#events?.isPassive === true)
   }
 
-  /** False = enough: the rest of the answer is of no interest. */
-  push(chunk: Buffer): boolean {
-    if (this.#mode === 'raw' || this.#mode === 'events' || this.#mode === 'json') {
-      this.#send(this.#filter.push(chunk))
+  /** The engine's status and headers are known. Nothing is committed to the client before this. */
+  begin(head: AnswerHead): void {
+    const plan = this.#plan
+    this.#head = head
+    const mode = this.#modeOf(head)
+    this.#mode = mode
+    if (mode === 'error' || mode === 'unfit') return
+    if (plan.kind === 'told') {
+      if (mode === 'events') {
+        this.#filter = this.#events = createEventFilter(plan)
+        this.#tail = new TailKeeper()
+        this.#keepUsage(plan.dialect)
+      } else if (mode === 'json') {
+        this.#filter = this.#json = createJsonFilter(plan.askedName)
+        this.#tail = new TailKeeper()
+        this.#keepUsage(plan.dialect)
+      }
+    }
+    if (mode !== 'whole') this.#out.begin(head, mode)
+  }
+
+  /** Payload of the engine's answer, valid for this call only. False = enough: the rest is of no interest. */
+  push(data: Buffer): boolean {
+    if (this.#isStopped) return true
+    const mode = this.#mode
+    if (mode === 'raw' || mode === 'events' || mode === 'json') {
+      const out = this.#filter.push(data)
+      this.#tail?.push(out)
+      this.#out.send(out)
       return true
     }
-    this.#collected.push(chunk)
-    this.#collectedBytes += chunk.length
-    if (this.#mode === 'error') return this.#collectedBytes < ERROR_LIMIT_BYTES
-    if (this.#mode === 'unfit') return this.#collectedBytes < UNFIT_LIMIT_BYTES
+    this.#collected.push(Buffer.from(data))
+    this.#collectedBytes += data.length
+    if (mode === 'error') return this.#collectedBytes < ERROR_LIMIT_BYTES
+    if (mode === 'unfit') return this.#collectedBytes < UNFIT_LIMIT_BYTES
     if (this.#collectedBytes > WHOLE_LIMIT_BYTES) this.#streamOn()
     return true
+  }
+
+  /** Whole chunks with their framing; only while `takesChunks`. */
+  pushChunks(chunks: Buffer): void {
+    if (this.#isStopped) return
+    this.#events?.passed(chunks)
+    this.#tail?.push(chunks)
+    this.#out.sendChunks(chunks)
+  }
+
+  /** What has come at once goes out at once. */
+  flush(): void {
+    this.#out.flush()
   }
 
   /** The engine's answer is over. */
   end(): AnswerEnd {
     switch (this.#mode) {
       case 'error':
-        return { kind: 'engine_error', status: this.#status, headers: this.#headers, body: this.#text() }
+        return this.#head === undefined ? SENT : { kind: 'engine_error', head: this.#head, body: this.#text() }
       case 'unfit':
         return this.#brokenAs(this.#collectedBytes === 0 ? 'without a body' : 'with something else than JSON or events')
       case 'whole':
         return this.#endWhole()
-      case 'events':
-        if (this.#events?.isComplete() === false) return { kind: 'broken', why: 'with an unfinished stream' }
-        break
+      case 'events': {
+        const rest = this.#filter.end()
+        this.#tail?.push(rest)
+        this.#out.send(rest)
+        if (this.#events?.isComplete(this.#tail?.bytes() ?? NOTHING) === false) {
+          return { kind: 'broken', why: 'with an unfinished stream' }
+        }
+        this.#out.end(NOTHING)
+        return SENT
+      }
       case 'json':
         if (this.#json?.isComplete() === false) return { kind: 'broken', why: 'with broken JSON' }
         break
       case 'raw':
     }
-    this.#close(this.#filter.end())
+    this.#out.end(this.#filter.end())
     return SENT
   }
 
   /** An answer that has begun cannot be finished: a last event where the dialect has one, else the connection ends. */
-  breakOff(body: ErrorBody): void {
-    const { res } = this.#exchange
+  breakOff(error: object): void {
     if (this.#isStopped) return
-    if (this.#events === undefined) res.destroy()
-    else this.#close(this.#events.errorEvent(body))
+    if (this.#events === undefined) this.#out.cut()
+    else this.#out.end(this.#events.errorEvent(error))
   }
 
   /** The client is gone. */
   stop(): void {
     this.#isStopped = true
-    this.#stallGuard.rest()
+    this.#out.stop()
     this.#collected = []
+  }
+
+  #modeOf(head: AnswerHead): AnswerMode {
+    const plan = this.#plan
+    if (plan.kind === 'raw') return 'raw'
+    const { status, lines, framing } = head
+    const lengthBytes = framing.kind === 'length' ? framing.bytes : undefined
+    if (plan.kind === 'media') return chooseMediaMode({ status, lengthBytes })
+    return chooseAnswerMode({
+      status,
+      contentType: valueOf(lines, 'content-type'),
+      contentEncoding: valueOf(lines, 'content-encoding'),
+      lengthBytes: framing.kind === 'none' ? 0 : lengthBytes,
+      aliasIsAsked: this.#aliasIsAsked,
+    })
   }
 
   #endWhole(): AnswerEnd {
     const [only] = this.#collected
     const all = this.#collected.length === 1 && only !== undefined ? only : Buffer.concat(this.#collected)
-    if (all.length === 0) return this.#brokenAs('without a body')
-    const renamed = this.#filter.push(all)
-    const rest = this.#filter.end()
-    // The scanner is stricter than JSON.parse in depth and names; it alone does not condemn an answer.
-    if (this.#json?.isComplete() === false && !parses(all)) return this.#brokenAs('with broken JSON')
-    const body = rest.length === 0 ? renamed : Buffer.concat([renamed, rest])
-    this.#setHead(body.length)
-    this.#close(body)
+    if (all.length === 0 || this.#plan.kind !== 'told') return this.#brokenAs('without a body')
+    const { askedName, dialect } = this.#plan
+    const renamed = renameWhole(all, askedName)
+    if (renamed === undefined) return this.#brokenAs('with broken JSON')
+    const tail = all.length <= TAIL_BYTES ? all : all.subarray(all.length - TAIL_BYTES)
+    this.#exchange.facts.usage = () => readUsage(dialect, NOTHING, tail)
+    if (this.#head !== undefined) this.#out.sendWhole(this.#head, renamed)
     return SENT
   }
 
   /** Too long to be collected: what there is goes out, and the rest as it comes. */
   #streamOn(): void {
+    if (this.#plan.kind !== 'told' || this.#head === undefined) return
     const collected = Buffer.concat(this.#collected)
     this.#collected = []
     this.#mode = 'json'
-    this.#setHead(undefined)
-    this.#send(this.#filter.push(collected))
+    this.#filter = this.#json = createJsonFilter(this.#plan.askedName)
+    this.#tail = new TailKeeper()
+    this.#keepUsage(this.#plan.dialect)
+    this.#out.begin(this.#head, 'json')
+    this.push(collected)
+  }
+
+  #keepUsage(dialect: Dialect): void {
+    const events = this.#events
+    const tail = this.#tail
+    this.#exchange.facts.usage = () => readUsage(dialect, events?.head ?? NOTHING, tail?.bytes() ?? NOTHING)
   }
 
   #brokenAs(why: string): AnswerEnd {
-    const type = this.#headers['content-type']
-    const named = type === undefined ? '' : ` (Content-Type: ${String(type)})`
+    const type = this.#head === undefined ? undefined : valueOf(this.#head.lines, 'content-type')
+    const named = type === undefined ? '' : ` (Content-Type: ${type})`
     return { kind: 'broken', why: `${why}${named}`, sample: this.#text().slice(0, SAMPLE_CHARS) }
   }
 
   #text(): string {
     return Buffer.concat(this.#collected).toString('utf8')
-  }
-
-  #setHead(lengthBytes: number | undefined): void {
-    const { res } = this.#exchange
-    for (const [name, value] of Object.entries(clientResponseHeaders(this.#headers))) {
-      // What hal0 itself has to say (route, timing, request id) is not the engine's to change.
-      if (!res.hasHeader(name)) res.setHeader(name, value)
-    }
-    if (lengthBytes !== undefined) res.setHeader('Content-Length', lengthBytes)
-    if (this.#mode === 'events') {
-      // Proxies with default settings would collect the stream.
-      res.setHeader('X-Accel-Buffering', 'no')
-      if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'no-cache')
-    }
-    res.statusCode = this.#status
-  }
-
-  #send(bytes: Buffer): void {
-    if (bytes.length === 0 || this.#isStopped) return
-    this.#exchange.bytesSent += bytes.length
-    if (this.#exchange.res.write(bytes) || this.#isHeld) return
-    this.#isHeld = true
-    this.#stallGuard.watch()
-    this.#options.onHold()
-  }
-
-  #close(bytes: Buffer): void {
-    const { res } = this.#exchange
-    this.#isHeld = false
-    this.#exchange.bytesSent += bytes.length
-    res.end(bytes.length === 0 ? NOTHING : bytes)
-    if (res.writableLength === 0) this.#stallGuard.rest()
-    else this.#stallGuard.watch()
-  }
-
-  #onDrain(): void {
-    if (!this.#isHeld || this.#isStopped) return
-    this.#isHeld = false
-    this.#stallGuard.rest()
-    this.#options.onGo()
-  }
-
-  #onStall(): void {
-    this.#exchange.facts.failure ??= 'client_stalled'
-    // The rest follows from the closed connection, as with any client that leaves.
-    this.#exchange.res.destroy()
-  }
-}
-
-function parses(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString('utf8'))
-    return true
-  } catch {
-    return false
   }
 }

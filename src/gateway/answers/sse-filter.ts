@@ -1,99 +1,170 @@
-import type { ErrorBody } from '../../contract/error-body.ts'
-import { scanBody } from '../json/scan-body.ts'
-import { spliceModel } from '../json/splice-model.ts'
-import { type AnswerFilter, NOTHING } from './answer-filter.ts'
-import { endsStream } from './stream-end.ts'
+import { asciiBytes, LF } from '../rules/json-marks.ts'
+import type { Dialect } from '../rules/route-table.ts'
+import { type EventFilter, NOTHING } from './answer-filter.ts'
+import { DATA_MARK, endOfLastEvent, endOfLastLine, endOfLine, endOfText, isDataAt } from './event-lines.ts'
+import { EventModel } from './event-model.ts'
+import { endsStream, hasEventOfType } from './stream-end.ts'
+import { StreamPlace } from './stream-place.ts'
+import { withoutUsageChunk } from './usage-chunk.ts'
 
 /** A line longer than this passes in pieces, and with the engine's own model name. */
 const MAX_LINE_BYTES = 256 * 1024
-const LF = 0x0a
-const CR = 0x0d
+const MESSAGE_ENDS = ['"message_stop"', '"error"'].map(asciiBytes)
+const RESPONSE_ENDS = ['"response.completed"', '"response.incomplete"', '"response.failed"', '"error"'].map(asciiBytes)
 
-export interface SseFilter extends AnswerFilter {
-  /** A last event for a stream that breaks off: readable also when the engine stopped in the middle of an event. */
-  errorEvent(body: ErrorBody): Buffer
-  /** Did the engine say that its answer is complete? A clean end of the connection alone does not. */
-  isComplete(): boolean
+export interface EventFilterOptions {
+  /** What `model` shall say. */
+  readonly askedName: string
+  readonly dialect: Dialect
+  /** The gateway asked the engine for a usage chunk that the client did not ask for. Only `openai` has such chunks. */
+  readonly dropsUsageChunk: boolean
+}
+
+/** An event filter that also knows where its stream stands. */
+export interface PlacedEventFilter extends EventFilter {
+  /** What was sent so far ends with a whole event, or nothing was sent: something of our own may stand here. */
+  readonly isBetweenEvents: boolean
 }
 
 /**
  * Passes an event stream line by line (an engine writes whole events, so nothing waits) and gives each event the model name that
  * was asked for. The half line of an engine that dies is dropped: half an object would cost the client the error that follows.
- * Once the engine is seen to use the asked name itself, its bytes are looked at no more. Source: SPEC 11 "Streaming".
+ * `head` is Anthropic's first event, or the usage chunk that was dropped. Source: SPEC 11 "Streaming".
  */
-export function createSseFilter(askedName: string): SseFilter {
-  let partial: Buffer = NOTHING
-  /** The start of the line at hand has been sent already. */
-  let inLongLine = false
-  let agrees = false
-  let isComplete = false
-  /** The last bytes sent, enough to see a blank line. */
-  let tail = '\n\n'
+export function createEventFilter(options: EventFilterOptions): PlacedEventFilter {
+  return new DialectFilter(options)
+}
 
-  function sent(bytes: Buffer): Buffer {
-    isComplete ||= endsStream(bytes)
-    if (bytes.length > 0) tail = (tail + bytes.toString('latin1', Math.max(0, bytes.length - 4))).slice(-4)
+class DialectFilter implements PlacedEventFilter {
+  readonly #dialect: Dialect
+  readonly #dropsUsageChunk: boolean
+  readonly #model: EventModel
+  readonly #place = new StreamPlace()
+  #partial: Buffer = NOTHING
+  /** The start of the line at hand has been sent already. */
+  #isInLongLine = false
+  /** The name of the event to which it belongs; '' = it has none. */
+  #longEvent = ''
+  #dropped: Buffer = NOTHING
+  readonly #onDropped = (line: Buffer): void => {
+    this.#dropped = line
+  }
+
+  constructor({ askedName, dialect, dropsUsageChunk }: EventFilterOptions) {
+    this.#dialect = dialect
+    this.#dropsUsageChunk = dropsUsageChunk && dialect === 'openai'
+    this.#model = new EventModel(dialect, askedName)
+  }
+
+  get isPassive(): boolean {
+    return this.#model.isSettled && !this.#dropsUsageChunk && this.#partial.length === 0 && !this.#isInLongLine
+  }
+
+  get isBetweenEvents(): boolean {
+    return this.#place.isBetweenEvents
+  }
+
+  get head(): Buffer {
+    return this.#dropsUsageChunk ? this.#dropped : this.#model.head
+  }
+
+  push(chunk: Buffer): Buffer {
+    if (this.#isInLongLine) return this.#pushInLongLine(chunk)
+    const bytes = this.#partial.length === 0 ? chunk : Buffer.concat([this.#partial, chunk])
+    const cut = this.#dropsUsageChunk ? endOfLastEvent(bytes) : endOfLastLine(bytes)
+    if (cut === bytes.length) {
+      this.#partial = NOTHING
+      return this.#sent(this.#rewritten(bytes))
+    }
+    const lines = cut === 0 ? NOTHING : this.#rewritten(bytes.subarray(0, cut))
+    const rest = bytes.subarray(cut)
+    if (rest.length <= MAX_LINE_BYTES) {
+      this.#partial = rest
+      return this.#sent(lines)
+    }
+    this.#partial = NOTHING
+    this.#sent(lines)
+    this.#isInLongLine = rest[rest.length - 1] !== LF
+    if (!this.#isInLongLine) return joined(lines, this.#sent(this.#rewritten(rest)))
+    this.#noteNamesBefore(rest)
+    return joined(lines, this.#sent(rest))
+  }
+
+  end(): Buffer {
+    const rest = this.#partial
+    this.#partial = NOTHING
+    return this.#sent(rest)
+  }
+
+  passed(lines: Buffer): void {
+    this.#place.note(lines)
+  }
+
+  isComplete(tail: Buffer): boolean {
+    switch (this.#dialect) {
+      case 'openai':
+        return endsStream(tail)
+      case 'anthropic':
+        return hasEventOfType(tail, MESSAGE_ENDS)
+      case 'responses':
+        return this.#model.isDone || hasEventOfType(tail, RESPONSE_ENDS)
+    }
+  }
+
+  errorEvent(error: object): Buffer {
+    this.#partial = NOTHING
+    const name = this.#dialect === 'openai' ? '' : 'event: error\n'
+    return this.#sent(Buffer.from(`${this.#place.ending}${name}data: ${JSON.stringify(error)}\n\n`))
+  }
+
+  #pushInLongLine(chunk: Buffer): Buffer {
+    const end = chunk.indexOf(LF) + 1
+    if (end === 0) return this.#sent(chunk)
+    this.#isInLongLine = false
+    this.#model.noteUnread(this.#longEvent)
+    if (end === chunk.length) return this.#sent(chunk)
+    const line = this.#sent(chunk.subarray(0, end))
+    return joined(line, this.push(chunk.subarray(end)))
+  }
+
+  /** `rest` begins after whole lines, or (while usage is dropped) after whole events. */
+  #noteNamesBefore(rest: Buffer): void {
+    const lineAt = rest.lastIndexOf(LF) + 1
+    if (lineAt > 0) this.#place.note(rest.subarray(0, lineAt))
+    this.#longEvent = this.#place.openEvent
+  }
+
+  #sent(bytes: Buffer): Buffer {
+    this.#place.note(bytes)
     return bytes
   }
 
-  function renamed(lines: Buffer): Buffer {
-    if (agrees) return lines
+  #rewritten(lines: Buffer): Buffer {
+    const kept = this.#dropsUsageChunk ? withoutUsageChunk(lines, this.#onDropped) : lines
+    return this.#model.mayBeIn(kept) ? this.#renamed(kept) : kept
+  }
+
+  #renamed(lines: Buffer): Buffer {
     const out: Buffer[] = []
-    let start = 0
-    if (inLongLine) start = lines.indexOf(LF) + 1
-    if (start > 0) out.push(lines.subarray(0, start))
-    while (start < lines.length) {
-      const end = lines.indexOf(LF, start) + 1
-      const line = lines.subarray(start, end)
-      out.push(agrees ? line : renameLine(line))
-      start = end
-    }
-    return out.length === 1 ? (out[0] ?? NOTHING) : Buffer.concat(out)
-  }
-
-  function renameLine(line: Buffer): Buffer {
-    if (line.length < 6 || line.toString('latin1', 0, 5) !== 'data:') return line
-    let end = line.length - 1
-    if (line[end - 1] === CR) end--
-    const facts = scanBody(line.subarray(5, end))
-    if (!facts.ok || facts.value.model.kind !== 'string') return line
-    if (facts.value.model.value === askedName) {
-      agrees = true
-      return line
-    }
-    const { start, end: stop } = facts.value.model
-    return spliceModel(line, { start: start + 5, end: stop + 5 }, askedName)
-  }
-
-  return {
-    push(chunk) {
-      const lastLf = chunk.lastIndexOf(LF)
-      if (lastLf < 0) {
-        partial = partial.length === 0 ? chunk : Buffer.concat([partial, chunk])
-        if (partial.length <= MAX_LINE_BYTES) return NOTHING
-        const long = partial
-        partial = NOTHING
-        inLongLine = true
-        return sent(long)
+    let keptTo = 0
+    for (let start = 0; start < lines.length && !this.#model.isSettled; ) {
+      const next = endOfLine(lines, start)
+      if (isDataAt(lines, start)) {
+        const range = this.#model.find(lines, start + DATA_MARK.length, endOfText(lines, start, next))
+        if (range !== undefined) {
+          out.push(lines.subarray(keptTo, range.start), this.#model.name)
+          keptTo = range.end
+        }
       }
-      const whole = chunk.subarray(0, lastLf + 1)
-      const lines = renamed(partial.length === 0 ? whole : Buffer.concat([partial, whole]))
-      partial = chunk.subarray(lastLf + 1)
-      inLongLine = false
-      return sent(lines)
-    },
-    end() {
-      const rest = partial
-      partial = NOTHING
-      return sent(rest)
-    },
-    isComplete: () => isComplete,
-    errorEvent(body) {
-      const isBetweenEvents = tail.endsWith('\n\n') || tail.endsWith('\r\n\r\n')
-      // A line that went out in part is ended first, then the event it belongs to.
-      const ending = isBetweenEvents ? '' : tail.endsWith('\n') ? '\n' : '\n\n'
-      partial = NOTHING
-      return Buffer.from(`${ending}data: ${JSON.stringify(body)}\n\n`)
-    },
+      start = next
+    }
+    if (keptTo === 0) return lines
+    out.push(lines.subarray(keptTo))
+    return Buffer.concat(out)
   }
+}
+
+function joined(first: Buffer, second: Buffer): Buffer {
+  if (first.length === 0) return second
+  return second.length === 0 ? first : Buffer.concat([first, second])
 }

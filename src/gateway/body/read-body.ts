@@ -1,98 +1,254 @@
 import type { IncomingMessage } from 'node:http'
 import { Hal0Error } from '../../kernel/errors.ts'
-import { MIB } from '../../kernel/units.ts'
-import { GrowingBuffer } from './growing-buffer.ts'
+import type { BodyFacts } from '../json/body-facts.ts'
+import type { ScanFault } from '../json/json-scanner.ts'
+import { BodyScan, scanBody } from '../json/scan-body.ts'
+import { type BodyBudget, noRoomError } from './body-budget.ts'
+import { announcedBytes, badJson, refusedEncoding, silentClient, tooLarge } from './body-errors.ts'
+import type { ClientSilence, Sender } from './client-silence.ts'
+import { PieceList } from './piece-list.ts'
 
-export interface ReadBodyOptions {
+export interface ReceiveOptions {
+  /** A longer body is refused. */
   readonly limitBytes: number
-  /** Aborts when the client leaves. */
-  readonly signal: AbortSignal
-  /** Sees each piece as it comes; `soFar` holds all that came, this piece included. What it throws ends the reading. */
-  readonly look: (piece: Buffer, soFar: () => Buffer) => void
+  /** Absent = as much memory as it takes. */
+  readonly budget?: BodyBudget | undefined
+  /** Absent = a client may take any time. */
+  readonly silence?: ClientSilence | undefined
 }
 
-/** After so many bytes other requests get their turn; to look at them takes a few ms at most. */
-const TURN_BYTES = 256 * 1024
+/** A JSON object that has come completely. */
+export interface JsonBody {
+  /** Without a byte order mark. */
+  readonly pieces: readonly Buffer[]
+  readonly sizeBytes: number
+  readonly asked: BodyFacts
+  /** Gives its memory back to the budget: once the request needs it no more, however it ended. Idempotent. */
+  release(): void
+}
+
+/** Called once, unless the receiving was cancelled: with an error or with a body. */
+export type JsonTaker = (...outcome: [error: Hal0Error, body: undefined] | [error: undefined, body: JsonBody]) => void
+
+/** Something that goes on until it calls back. */
+export interface Receiving {
+  /** Ends it without a word; what was held is given back. Idempotent. */
+  cancel(): void
+}
+
+const BOM_FIRST = 0xef
+/** After so much work in one go other requests get their turn, ms. */
+const TURN_MS = 2
 
 /**
- * The request's whole body. Rejects with `signal.reason` when the client leaves while sending, and with what `look` throws.
- * Errors: `request.too_large` (at once when Content-Length says so), `request.invalid` (compressed, or empty).
+ * Reads a JSON body and what it asks for; it is looked at while it comes, so that a mistake ends it early. Calls back at once for what the
+ * headers rule out, and within the last 'data' for a body that comes in one piece. Whoever sees the client leave cancels.
+ * Errors: `request.too_large` (at once when Content-Length says so), `request.invalid` (compressed, empty, no JSON object, `model` no
+ * string; 408 by `statusOfBodyError` when the client fell silent), `dispatch.queue_full` (no memory for it). Source: SPEC 11 "Bodies".
  */
-export async function readBody(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
-  refuseCodings(req)
-  const { limitBytes } = options
-  const announced = req.headers['content-length']
-  const expectedBytes = announced === undefined ? undefined : Number(announced)
-  if (expectedBytes !== undefined && expectedBytes > limitBytes) throw tooLarge(limitBytes)
-  const body = await collect(req, new GrowingBuffer(expectedBytes), options)
-  if (body.length === 0) throw Hal0Error.of('request.invalid', 'The request body is empty; a JSON object was expected')
-  return body
+export function receiveJson(
+  { req }: { readonly req: IncomingMessage },
+  options: ReceiveOptions,
+  done: JsonTaker,
+): Receiving {
+  return new JsonReceiver(req, options, done)
 }
 
-/** A body that is coded in any way would be taken for its text. Source: RFC 9112 6.1, RFC 9110 8.4. */
-function refuseCodings(req: IncomingMessage): void {
-  const encoding = req.headers['content-encoding']
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
-    throw Hal0Error.of(
-      'request.invalid',
-      `The request body is compressed (Content-Encoding: ${encoding}); send it uncompressed`,
-    )
+class JsonReceiver implements Receiving, Sender, JsonBody {
+  quietLooks = 0
+  pieces: readonly Buffer[] = []
+  sizeBytes = 0
+  readonly #req: IncomingMessage
+  readonly #options: ReceiveOptions
+  readonly #done: JsonTaker
+  readonly #announcedBytes: number | undefined
+  #limitBytes: number
+  #takenBytes = 0
+  #isOver = false
+  /** Both from the first piece on that is not the whole body. */
+  #list: PieceList | undefined
+  #scan: BodyScan | undefined
+  #asked: BodyFacts | undefined
+  #busyMs = 0
+  #turn: NodeJS.Immediate | undefined
+
+  constructor(req: IncomingMessage, options: ReceiveOptions, done: JsonTaker) {
+    this.#req = req
+    this.#options = options
+    this.#done = done
+    this.#announcedBytes = announcedBytes(req)
+    const { budget, silence } = options
+    this.#limitBytes = budget === undefined ? options.limitBytes : Math.min(options.limitBytes, budget.limitBytes)
+    const refused = this.#refusal()
+    if (refused !== undefined) {
+      this.#fail(refused)
+      return
+    }
+    silence?.watch(this)
+    req.on('data', this.#onData)
+    req.on('end', this.#onEnd)
   }
-  const transfer = req.headers['transfer-encoding']
-  if (transfer !== undefined && transfer.trim().toLowerCase() !== 'chunked') {
-    throw Hal0Error.of('request.invalid', `The transfer coding "${transfer}" is not understood here; use chunked alone`)
+
+  get asked(): BodyFacts {
+    if (this.#asked === undefined) throw new Error('a body is asked before it came')
+    return this.#asked
+  }
+
+  release(): void {
+    this.#options.budget?.giveBack(this.#takenBytes)
+    this.#takenBytes = 0
+    this.pieces = []
+  }
+
+  cancel(): void {
+    if (this.#isOver) return
+    this.#stop()
+    this.release()
+  }
+
+  onSilent(limitMs: number): void {
+    this.#fail(silentClient(limitMs))
+  }
+
+  /** What the headers alone say against it. */
+  #refusal(): Hal0Error | undefined {
+    const refused = refusedEncoding(this.#req)
+    if (refused !== undefined) return refused
+    const announced = this.#announcedBytes ?? 0
+    if (announced > this.#limitBytes) return tooLarge(this.#limitBytes, 'json_limit_bytes')
+    return this.#takes(announced)
+  }
+
+  #takes(sizeBytes: number): Hal0Error | undefined {
+    const { budget } = this.#options
+    if (budget === undefined) return undefined
+    if (!budget.take(sizeBytes)) return noRoomError(budget)
+    this.#takenBytes += sizeBytes
+    return undefined
+  }
+
+  readonly #onData = (piece: Buffer): void => {
+    if (this.#isOver) return
+    this.quietLooks = 0
+    this.sizeBytes += piece.length
+    if (this.#list === undefined && this.sizeBytes === this.#announcedBytes) this.#whole(piece)
+    else this.#part(piece)
+  }
+
+  /** A body in one piece, which is neither copied nor waited for any longer. */
+  #whole(piece: Buffer): void {
+    const text = piece[0] === BOM_FIRST && piece[1] === 0xbb && piece[2] === 0xbf ? piece.subarray(3) : piece
+    const scanned = scanBody(text)
+    if (!scanned.ok) return this.#fail(badJson(scanned.error, text))
+    this.pieces = [text]
+    this.sizeBytes = text.length
+    this.#succeed(scanned.value)
+  }
+
+  #part(piece: Buffer): void {
+    if (this.sizeBytes > this.#limitBytes) return this.#fail(tooLarge(this.#limitBytes, 'json_limit_bytes'))
+    const noRoom = this.#announcedBytes === undefined ? this.#takes(piece.length) : undefined
+    if (noRoom !== undefined) return this.#fail(noRoom)
+    this.#list ??= new PieceList()
+    this.#scan ??= new BodyScan()
+    this.#list.push(piece)
+    const begunMs = performance.now()
+    const fault = this.#scan.push(piece)
+    if (fault !== undefined) return this.#fail(this.#faultError(fault))
+    this.#busyMs += performance.now() - begunMs
+    if (this.#busyMs >= TURN_MS) this.#giveTurn()
+  }
+
+  /** A fast sender would be read without a pause: libuv takes several pieces in one go. */
+  #giveTurn(): void {
+    this.#busyMs = 0
+    if (this.#turn !== undefined) return
+    this.#req.pause()
+    this.#turn = setImmediate(() => {
+      this.#turn = undefined
+      this.#req.resume()
+    })
+  }
+
+  readonly #onEnd = (): void => {
+    if (this.#isOver) return
+    if (this.#list === undefined || this.#scan === undefined) {
+      return this.#fail(Hal0Error.of('request.invalid', 'The request body is empty; a JSON object was expected'))
+    }
+    const scanned = this.#scan.end()
+    if (!scanned.ok) return this.#fail(this.#faultError(scanned.error))
+    const { bomBytes } = this.#scan
+    this.pieces = behind(this.#list.pieces(), bomBytes)
+    this.sizeBytes -= bomBytes
+    this.#list = undefined
+    this.#succeed(scanned.value)
+  }
+
+  #faultError(fault: ScanFault): Hal0Error {
+    const bomBytes = this.#scan?.bomBytes ?? 0
+    const head = this.#list?.head(bomBytes + fault.offset + 1) ?? Buffer.alloc(0)
+    return badJson(fault, head.subarray(bomBytes))
+  }
+
+  #succeed(asked: BodyFacts): void {
+    if (asked.model.kind === 'other') {
+      return this.#fail(Hal0Error.of('request.invalid', 'The field "model" is not a string', { param: 'model' }))
+    }
+    this.#asked = asked
+    this.#isOver = true
+    this.#options.silence?.forget(this)
+    this.#done(undefined, this)
+  }
+
+  #fail(error: Hal0Error): void {
+    if (this.#isOver) return
+    this.#stop()
+    this.release()
+    this.#done(error, undefined)
+  }
+
+  /** What still comes is nobody's. */
+  #stop(): void {
+    this.#isOver = true
+    this.#list = undefined
+    this.#options.silence?.forget(this)
+    if (this.#turn !== undefined) clearImmediate(this.#turn)
+    this.#req.off('data', this.#onData)
+    this.#req.off('end', this.#onEnd)
   }
 }
 
-function collect(req: IncomingMessage, body: GrowingBuffer, options: ReadBodyOptions): Promise<Buffer> {
-  const { limitBytes, signal, look } = options
-  const soFar = (): Buffer => body.view()
-  return new Promise((resolve, reject) => {
-    let sinceTurnBytes = 0
-    let turn: NodeJS.Immediate | undefined
-    const stop = (): void => {
-      if (turn !== undefined) clearImmediate(turn)
-      req.off('data', onData)
-      req.off('end', onEnd)
-      signal.removeEventListener('abort', onAbort)
-    }
-    const fail = (reason: unknown): void => {
-      stop()
-      reject(reason)
-    }
-    const onData = (piece: Buffer): void => {
-      if (body.sizeBytes + piece.length > limitBytes) return fail(tooLarge(limitBytes))
-      body.push(piece)
-      try {
-        look(piece, soFar)
-      } catch (thrown) {
-        return fail(thrown)
-      }
-      sinceTurnBytes += piece.length
-      if (sinceTurnBytes < TURN_BYTES || turn !== undefined) return
-      // A fast sender would be read without a pause: libuv takes several pieces in one go.
-      sinceTurnBytes = 0
-      req.pause()
-      turn = setImmediate(() => {
-        turn = undefined
-        req.resume()
-      })
-    }
-    const onEnd = (): void => {
-      stop()
-      resolve(soFar())
-    }
-    const onAbort = (): void => fail(signal.reason)
-    if (signal.aborted) return onAbort()
-    signal.addEventListener('abort', onAbort)
-    req.on('data', onData)
-    req.on('end', onEnd)
+/** What stands behind the first `skipBytes`. */
+function behind(pieces: readonly Buffer[], skipBytes: number): readonly Buffer[] {
+  let skip = skipBytes
+  return pieces.flatMap((piece) => {
+    const rest = piece.subarray(skip)
+    skip = Math.max(0, skip - piece.length)
+    return rest.length === 0 ? [] : [rest]
   })
 }
 
-function tooLarge(limitBytes: number): Hal0Error {
-  const limit = limitBytes >= MIB ? `${Math.floor(limitBytes / MIB)} MiB` : `${limitBytes} bytes`
-  return Hal0Error.of('request.too_large', `The request body is larger than ${limit}`, {
-    details: { limit_bytes: limitBytes },
+/**
+ * The same as a promise, for who needs the body in one piece. Rejects with the Hal0Error, or with `signal.reason` when the client leaves.
+ */
+export function readAsked(
+  { req, signal }: { readonly req: IncomingMessage; readonly signal: AbortSignal },
+  options: ReceiveOptions,
+): Promise<{ readonly body: Buffer; readonly asked: BodyFacts; release(): void }> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason)
+    const onAbort = (): void => {
+      receiving.cancel()
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', onAbort)
+    const receiving = receiveJson({ req }, options, (error, json) => {
+      signal.removeEventListener('abort', onAbort)
+      if (error !== undefined) return reject(error)
+      const { pieces, sizeBytes, asked } = json
+      const [first = Buffer.alloc(0)] = pieces
+      const body = pieces.length === 1 ? first : Buffer.concat(pieces, sizeBytes)
+      resolve({ body, asked, release: () => json.release() })
+    })
   })
 }

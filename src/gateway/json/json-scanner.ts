@@ -9,7 +9,6 @@ import {
   LBRACKET,
   literalOf,
   MINUS,
-  PLAIN_IN_STRING,
   QUOTE,
   RBRACE,
   RBRACKET,
@@ -17,6 +16,7 @@ import {
   ZERO,
 } from './json-bytes.ts'
 import { isNumberEnd, NUM_INT, NUM_SIGN, NUM_ZERO, nextNumberState } from './json-number.ts'
+import { plainEnd } from './text-run.ts'
 import { TopLevelFacts } from './top-level-facts.ts'
 
 /** Where the text stops being JSON, in bytes from its start, and what should have stood there. */
@@ -42,7 +42,8 @@ export class JsonScanner {
   readonly facts = new TopLevelFacts()
   #state = VALUE
   #depth = 0
-  readonly #isObject = new Uint8Array(MAX_DEPTH + 1)
+  /** One bit per level, 1 = an object. So small an array lies on V8's own heap, which is what makes a scanner cheap. */
+  readonly #isObject = new Uint8Array((MAX_DEPTH + 8) >> 3)
   #piece: Uint8Array = EMPTY
   /** Bytes of the pieces before this one. */
   #base = 0
@@ -139,7 +140,7 @@ export class JsonScanner {
     const word = literalOf(byte)
     if (byte === LBRACE || byte === LBRACKET) {
       if (this.#depth === MAX_DEPTH) return `at most ${MAX_DEPTH} levels of nesting`
-      this.#isObject[++this.#depth] = byte === LBRACE ? 1 : 0
+      this.#open(byte === LBRACE)
       if (byte === LBRACE) {
         if (this.#depth === 1) this.facts.objectAt = at + 1
         else if (this.#depth === 2) this.facts.beginObject(at)
@@ -172,13 +173,20 @@ export class JsonScanner {
 
   #afterValue(byte: number, at: number): string | undefined {
     if (this.#depth === 0) return 'nothing after the end of the JSON value'
-    const inObject = this.#isObject[this.#depth] === 1
+    const inObject = ((this.#isObject[this.#depth >> 3] ?? 0) & (1 << (this.#depth & 7))) !== 0
     if (byte === COMMA) {
       this.#state = inObject ? KEY : VALUE
       return undefined
     }
     if (byte === (inObject ? RBRACE : RBRACKET)) return this.#close(at + 1)
     return inObject ? "',' or '}'" : "',' or ']'"
+  }
+
+  #open(isObject: boolean): void {
+    const level = ++this.#depth
+    const bit = 1 << (level & 7)
+    const others = (this.#isObject[level >> 3] ?? 0) & ~bit
+    this.#isObject[level >> 3] = isObject ? others | bit : others
   }
 
   /** `end` is behind the bracket. */
@@ -203,7 +211,7 @@ export class JsonScanner {
 function endOfText(bytes: Uint8Array, from: number): number {
   let at = from
   for (;;) {
-    while (at < bytes.length && PLAIN_IN_STRING[bytes[at] ?? 0] === 1) at++
+    at = plainEnd(bytes, at)
     if (bytes[at] !== BACKSLASH || SIMPLE_ESCAPE[bytes[at + 1] ?? 0] !== 1) return at
     at += 2
   }

@@ -1,21 +1,10 @@
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { ABSENT, type BodyFacts } from './body-facts.ts'
 import { JsonScanner, type ScanFault } from './json-scanner.ts'
-import type { KwargsValue, ModelValue } from './top-level-facts.ts'
+import { scanWhole } from './scan-whole.ts'
 
-/** What the gateway needs to know of a request body. Offsets are bytes from the start of the text, a byte order mark not counted. */
-export interface BodyFacts {
-  /** `absent` = no such key. */
-  readonly model: ModelValue | { readonly kind: 'absent' }
-  /** The top-level `chat_template_kwargs`; `absent` = no such key. */
-  readonly kwargs: KwargsValue | { readonly kind: 'absent' }
-  /** The top-level `stream` is `true`. */
-  readonly stream: boolean
-  /** Just behind the opening `{`: where a key can be put. */
-  readonly objectAt: number
-  readonly hasKeys: boolean
-}
+export type { BodyFacts } from './body-facts.ts'
 
-const ABSENT = { kind: 'absent' } as const
 /** UTF-8 byte order mark. */
 const BOM = [0xef, 0xbb, 0xbf] as const
 /** Counting lines is for people who look for a mistake in an editor; a fault farther in is told by its byte alone. */
@@ -40,17 +29,19 @@ export class BodyScan {
   push(piece: Uint8Array): ScanFault | undefined {
     const text = this.#isBegun ? piece : this.#behindMark(piece)
     const fault = this.#scanner.push(text)
-    return fault ?? this.#notAnObject()
+    // The earlier of the two, whatever the pieces are.
+    return this.#notAnObject() ?? fault
   }
 
   /** The body is over: what does it say? */
   end(): Result<BodyFacts, ScanFault> {
     const { facts } = this.#scanner
-    const fault = this.#scanner.end() ?? this.#notAnObject()
+    const fault = this.#notAnObject() ?? this.#scanner.end()
     if (fault !== undefined) return err(fault)
     const { stream, hasKeys, objectAt = 0 } = facts
     const { model = ABSENT, kwargs = ABSENT } = facts
-    return ok({ model, kwargs, stream, objectAt, hasKeys })
+    const streamOptions = facts.hasStreamOptions ? 'present' : 'absent'
+    return ok({ model, kwargs, stream, streamOptions, objectAt, hasKeys })
   }
 
   /** A list or a text is known by its first byte; the rest of it need not come. */
@@ -70,8 +61,10 @@ export class BodyScan {
   }
 }
 
-/** The same for a body that is there as a whole. */
+/** The same for a body that is there as a whole: the quickest way to its facts. */
 export function scanBody(bytes: Uint8Array): Result<BodyFacts, ScanFault> {
+  const whole = scanWhole(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
+  if (whole !== undefined) return ok(whole)
   const scan = new BodyScan()
   const fault = scan.push(bytes)
   return fault === undefined ? scan.end() : err(fault)

@@ -12,7 +12,7 @@ function spliced(text: string, enableThinking: boolean | undefined, { size = 1 <
   }
   const facts = scan.end()
   if (!facts.ok) throw new Error(`refused: ${JSON.stringify(facts.error)}`)
-  return spliceForEngine(bytes, facts.value, { alias, enableThinking }).toString()
+  return Buffer.concat(spliceForEngine(bytes, facts.value, { alias, enableThinking })).toString()
 }
 
 describe('chat_template_kwargs.enable_thinking', () => {

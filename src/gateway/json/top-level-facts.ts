@@ -23,7 +23,7 @@ export type KwargsValue =
 /** A longer key is none of those that matter, not even written entirely in escapes. */
 const MAX_KEY_BYTES = 128
 /** Longest model name that is looked at. */
-const MAX_MODEL_BYTES = 4096
+export const MAX_MODEL_BYTES = 4096
 
 interface KnownKey {
   readonly name: string
@@ -32,14 +32,15 @@ interface KnownKey {
 const knownKey = (name: string): KnownKey => ({ name, bytes: Buffer.from(name) })
 const MODEL = knownKey('model')
 const STREAM = knownKey('stream')
+const STREAM_OPTIONS = knownKey('stream_options')
 const KWARGS = knownKey('chat_template_kwargs')
 const THINKING = knownKey('enable_thinking')
 /** Shortest first. */
-const TOP_KEYS = [MODEL, STREAM, KWARGS] as const
+const TOP_KEYS = [MODEL, STREAM, STREAM_OPTIONS, KWARGS] as const
 const KWARGS_KEYS = [THINKING] as const
 
 /**
- * What a JSON text says at its top level about `model`, `stream` and `chat_template_kwargs`; the last of duplicate keys counts, as in
+ * What a JSON text says at its top level about the keys the gateway knows; the last of duplicate keys counts, as in
  * JSON.parse. The scanner tells it of keys and values at depth 1, and of the keys of `chat_template_kwargs`. `piece` is the part of the text at hand, `from` and
  * `to` are indexes into it; `at`, `start` and `end` count from the start of the text.
  */
@@ -56,6 +57,7 @@ export class TopLevelFacts {
   looksInside = false
   /** The last `stream` was `true`. */
   stream = false
+  hasStreamOptions = false
   /** Where the text's value begins; undefined = nothing but white space came yet. */
   rootAt: number | undefined
   /** Offset just behind the opening `{`; undefined = the text is no object (or nothing came yet). */
@@ -88,6 +90,7 @@ export class TopLevelFacts {
   endKey(piece: Uint8Array, to: number): void {
     this.hasKeys = true
     this.#key = this.#readKey(TOP_KEYS, piece, to)
+    if (this.#key === STREAM_OPTIONS) this.hasStreamOptions = true
   }
 
   /** A key of the object that `looksInside` is about; as `endKey`. */

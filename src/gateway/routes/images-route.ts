@@ -1,16 +1,17 @@
 import { Hal0Error } from '../../kernel/errors.ts'
 import { err, type Result } from '../../kernel/result.ts'
+import { readAsked } from '../body/read-body.ts'
 import type { Exchange } from '../exchange.ts'
 import { chooseImageSlot, type ImageRoute } from '../rules/choose-image-slot.ts'
-import { IMAGES_PATH } from '../rules/match-route.ts'
 import { type ImageMistake, type ImageRequest, readImageRequest } from '../rules/read-image-request.ts'
+import { IMAGES_PATH, IMAGES_ROUTE } from '../rules/route-table.ts'
+import { sentToSlot } from '../send-to-slot.ts'
 import {
   type InferenceDeps,
-  type Ready,
-  readAsked,
+  receiveOptions,
   routeError,
-  sendToEngine,
-  sendToSlot,
+  sendJsonToEngine,
+  type Target,
   waitOf,
 } from './inference-route.ts'
 import { type PaintDeps, paint } from './paint.ts'
@@ -26,30 +27,38 @@ const COMFY_RUNNER = 'comfyui'
  * for the client, or with CLIENT_GONE. Errors: `request.invalid`, `gpu.img_slot_missing`, those of `acquireArbitrated`, `dispatch.*`. Source: SPEC 8, 11.
  */
 export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<void> {
-  const { res, facts } = exchange
+  const { facts } = exchange
   const { settings, slots } = deps
   const waitMs = waitOf(exchange, settings.loadWaitS)
-  const { body, asked } = await readAsked(exchange, settings.jsonLimitBytes)
-  const model = asked.model.kind === 'string' && asked.model.value !== '' ? asked.model.value : undefined
-  const wish = readWish(body)
+  const { body, asked, release } = await readAsked(exchange, receiveOptions(deps))
+  try {
+    const model = asked.model.kind === 'string' && asked.model.value !== '' ? asked.model.value : undefined
+    const wish = readWish(body)
 
-  const { unknownModel, onDemandSlot } = settings
-  const registered = deps.registeredModels()
-  const chosen = chooseImageSlot({ model, rows: slots.rows(), unknownModel, registered, onDemandSlot })
-  facts.reason = chosen.reason
-  const { slot, onDemandModel } = targetOf(chosen)
-  facts.slot = slot
-  if (chosen.kind === 'slot' && chosen.fallback) res.setHeader('X-Hal0-Route', 'fallback')
-  // What it would refuse need not wait for it; another engine may take more than hal0 knows of.
-  if (!wish.ok && slots.row(slot)?.runner === COMFY_RUNNER) throw wishError(wish.error)
+    const { unknownModel, onDemandSlot } = settings
+    const registered = deps.registeredModels()
+    const chosen = chooseImageSlot({ model, rows: slots.views(), unknownModel, registered, onDemandSlot })
+    facts.reason = chosen.reason
+    const { slot, onDemandModel } = targetOf(chosen)
+    facts.slot = slot
+    if (chosen.kind === 'slot' && chosen.fallback) exchange.setHeader('X-Hal0-Route', 'fallback')
+    // What it would refuse need not wait for it; another engine may take more than hal0 knows of.
+    if (!wish.ok && slots.row(slot)?.runner === COMFY_RUNNER) throw wishError(wish.error)
 
-  const ready: Ready = { path: IMAGES_PATH, slot, onDemandModel, body, asked, model, waitMs }
-  await sendToSlot(exchange, ready, deps, async (lease, mayComeAgain) => {
-    if (lease.endpoint.dialect !== 'comfyui') return await sendToEngine(exchange, lease, ready, mayComeAgain, deps)
-    if (wish.ok) return await paint(exchange, lease, wish.value, mayComeAgain, deps)
-    lease.release()
-    throw wishError(wish.error)
-  })
+    const target: Target = { route: IMAGES_ROUTE, slot, onDemandModel, model, waitMs }
+    await sentToSlot(exchange, target, deps, (lease, mayComeAgain, sent) => {
+      if (lease.endpoint.dialect !== 'comfyui') {
+        return sendJsonToEngine(exchange, lease, { target, pieces: [body], asked }, mayComeAgain, deps, sent)
+      }
+      if (!wish.ok) {
+        lease.release()
+        return sent('over', wishError(wish.error))
+      }
+      paint(exchange, lease, wish.value, mayComeAgain, deps).then(sent, (failure: unknown) => sent('over', failure))
+    })
+  } finally {
+    release()
+  }
 }
 
 function wishError({ param, message }: ImageMistake): Hal0Error {

@@ -21,5 +21,14 @@ it.each([
   ['an error', 400, json, true, 'error'],
   ['an error as events', 500, events, true, 'error'],
 ] as const)('%s', (_name, status, headers, aliasIsAsked, mode) => {
-  expect(chooseAnswerMode({ status, headers, aliasIsAsked })).toBe(mode)
+  const lines: Readonly<Record<string, string>> = headers
+  const length = lines['content-length']
+  const facts = {
+    status,
+    contentType: lines['content-type'],
+    contentEncoding: lines['content-encoding'],
+    lengthBytes: length === undefined ? undefined : Number(length),
+    aliasIsAsked,
+  }
+  expect(chooseAnswerMode(facts)).toBe(mode)
 })

@@ -1,4 +1,4 @@
-import { type HeaderBag, isEventStream, isJson } from './headers.ts'
+import { isEventStream, isJson } from './headers.ts'
 
 /**
  * How an engine's answer reaches the client.
@@ -11,26 +11,33 @@ export type AnswerMode = 'raw' | 'events' | 'whole' | 'json' | 'error' | 'unfit'
 /** JSON up to this length is collected; longer answers stream, so that a client that reads slowly holds the engine, not our memory. */
 export const WHOLE_LIMIT_BYTES = 256 * 1024
 
-/** Source: SPEC 11 "Streaming", "`model` in an answer is the name that was asked for"; SPEC 16 "Error body everywhere". */
-export function chooseAnswerMode(answer: {
+/** What decides it. */
+export interface AnswerFacts {
   readonly status: number
-  readonly headers: HeaderBag
+  readonly contentType: string | undefined
+  readonly contentEncoding: string | undefined
+  /** Content-Length; undefined = none. */
+  readonly lengthBytes: number | undefined
   /** The engine knows its model by the very name that was asked for. */
   readonly aliasIsAsked: boolean
-}): AnswerMode {
-  const { status, headers, aliasIsAsked } = answer
+}
+
+/** Source: SPEC 11 "Streaming", "`model` in an answer is the name that was asked for"; SPEC 16 "Error body everywhere". */
+export function chooseAnswerMode(answer: AnswerFacts): AnswerMode {
+  const { status, contentType, contentEncoding, lengthBytes, aliasIsAsked } = answer
   if (status < 200 || status >= 300) return 'error'
-  const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
-  if (status === 204 || status === 205 || length === 0) return 'unfit'
-  const events = isEventStream(headers['content-type'])
-  if (!events && !isJson(headers['content-type'])) return 'unfit'
+  if (status === 204 || status === 205 || lengthBytes === 0) return 'unfit'
+  const events = isEventStream(contentType)
+  if (!events && !isJson(contentType)) return 'unfit'
   // What is encoded cannot be looked into.
-  if (isEncoded(headers['content-encoding'])) return 'raw'
+  if (contentEncoding !== undefined && contentEncoding.trim().toLowerCase() !== 'identity') return 'raw'
   if (events) return 'events'
-  if (length === undefined || length <= WHOLE_LIMIT_BYTES) return 'whole'
+  if (lengthBytes === undefined || lengthBytes <= WHOLE_LIMIT_BYTES) return 'whole'
   return aliasIsAsked ? 'raw' : 'json'
 }
 
-function isEncoded(contentEncoding: HeaderBag[string]): boolean {
-  return contentEncoding !== undefined && String(contentEncoding).trim().toLowerCase() !== 'identity'
+/** The same for a route whose answers are sounds or whatever the engine calls them: they pass as they are. */
+export function chooseMediaMode({ status, lengthBytes }: Pick<AnswerFacts, 'status' | 'lengthBytes'>): AnswerMode {
+  if (status < 200 || status >= 300) return 'error'
+  return status === 204 || status === 205 || lengthBytes === 0 ? 'unfit' : 'raw'
 }

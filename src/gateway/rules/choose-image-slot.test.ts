@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { BASE_ROW } from '../../../test/support/base-row.ts'
 import { chooseImageSlot } from './choose-image-slot.ts'
 
-const llm = { ...BASE_ROW, name: 'agent' }
-const img = { ...BASE_ROW, name: 'img', type: 'image', model_id: 'xl' } as const
+const base = { ...BASE_ROW, lastUsedMs: 0 }
+const llm = { ...base, name: 'agent' }
+const img = { ...base, name: 'img', type: 'image', model_id: 'xl' } as const
 const bare = { ...img, model_id: null }
 const art = { ...img, name: 'art', aliases: ['brush'], model_id: 'flux' }
 
-const choose = (model: string | undefined, ...rows: readonly (typeof BASE_ROW)[]) =>
+const choose = (model: string | undefined, ...rows: readonly (typeof base)[]) =>
   chooseImageSlot({ model, rows, unknownModel: 'agent', registered: new Set(['xl', 'spare']), onDemandSlot: 'scratch' })
 
 describe('chooseImageSlot', () => {

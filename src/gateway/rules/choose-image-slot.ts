@@ -1,4 +1,5 @@
-import { type RouteCandidate, type RouteDecision, type RouteQuery, resolveRoute, shortened } from './resolve-route.ts'
+import type { RouteCandidate } from './find-slot.ts'
+import { type RouteDecision, type RouteQuery, resolveRoute, shortened } from './resolve-route.ts'
 
 /** The seed slot for images. Source: SPEC 11 "Resolution" 4. */
 const SEED_SLOT = 'img'
@@ -8,7 +9,10 @@ export type ImageRoute =
   | Exclude<RouteDecision, { kind: 'error' }>
   | (Extract<RouteDecision, { kind: 'error' }> & { readonly code: 'model_not_found' })
   /** `message` tells which slot it is that cannot paint. */
-  | { readonly kind: 'no_image_slot' | 'wrong_type'; readonly reason: string; readonly message: string }
+  | ({ readonly kind: 'no_image_slot' | 'wrong_type'; readonly message: string } & Pick<
+      RouteDecision,
+      'reason' | 'steps'
+    >)
 
 /**
  * Which slot paints? As any request that only one type of slot can answer; but an image slot without a model is one too, since
@@ -22,12 +26,14 @@ export function chooseImageSlot(query: Omit<RouteQuery, 'needs'>): ImageRoute {
     if (code === 'model_not_found') return { ...decision, code }
     const bare = selectBare(rows)
     if (bare !== undefined) {
-      const { steps } = decision
-      const chosen = '4 the slot for image, with checkpoints of its own'
+      const text = 'the slot for image, with checkpoints of its own'
       const isUnknown = model !== undefined && model !== ''
-      return { kind: 'slot', slot: bare.name, fallback: isUnknown, reason: chosen, steps: [...steps, chosen] }
+      // What failed there for want of a model does not fail here.
+      const passed = decision.steps.filter(({ n }) => n < 4)
+      const steps = query.explain === true ? [...passed, { n: 4, text, outcome: 'chosen' } as const] : []
+      return { kind: 'slot', slot: bare.name, fallback: isUnknown, reason: `4 ${text}`, steps }
     }
-    return { kind: 'no_image_slot', reason, message: 'No slot here is of type image' }
+    return { kind: 'no_image_slot', reason, steps: decision.steps, message: 'No slot here is of type image' }
   }
   const type = rows.find((row) => row.name === decision.slot)?.type ?? 'image'
   if (type === 'image') return decision
@@ -35,7 +41,7 @@ export function chooseImageSlot(query: Omit<RouteQuery, 'needs'>): ImageRoute {
   const those = painters.length === 0 ? 'no slot here is' : `${painters.join(', ')} would be`
   const asked = model === undefined ? '' : ` ("${shortened(model)}")`
   const message = `Slot "${decision.slot}"${asked} is of type ${type}, not image; ${those}`
-  return { kind: 'wrong_type', reason: decision.reason, message }
+  return { kind: 'wrong_type', reason: decision.reason, steps: decision.steps, message }
 }
 
 function selectBare(rows: readonly RouteCandidate[]): RouteCandidate | undefined {

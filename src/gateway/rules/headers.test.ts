@@ -1,9 +1,26 @@
 import { expect, it } from 'vitest'
-import { clientResponseHeaders, engineRequestHeaders, validRequestId } from './headers.ts'
+import { clientResponseHeaders, engineRequestHeaders, type HeaderLines, validRequestId } from './headers.ts'
+
+/** As node gives a request's headers: in turn, in any spelling, repeated ones repeated. */
+function lines(headers: Readonly<Record<string, string | readonly string[]>>): string[] {
+  return Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value]))
+}
+
+/** Repeated names as lists. */
+function bag(flat: HeaderLines): Record<string, string | string[]> {
+  const found: Record<string, string | string[]> = {}
+  for (let at = 0; at < flat.length; at += 2) {
+    const name = flat[at] ?? ''
+    const value = flat[at + 1] ?? ''
+    const before = found[name]
+    found[name] = before === undefined ? value : [before, value].flat()
+  }
+  return found
+}
 
 it('gives the engine its own key and nothing of the client that is not its business', () => {
   const sent = engineRequestHeaders(
-    {
+    lines({
       host: 'gateway',
       connection: 'keep-alive, X-Private',
       'keep-alive': '5',
@@ -38,10 +55,10 @@ it('gives the engine its own key and nothing of the client that is not its busin
       accept: '*/*',
       'x-stainless-os': 'Linux',
       'x-author': 'me',
-    },
-    { engineKey: 'secret', requestId: 'r1' },
+    }),
+    { engineKey: 'secret', requestId: 'r1', contentType: 'json' },
   )
-  expect(sent).toEqual({
+  expect(bag(sent)).toEqual({
     'content-type': 'application/json; charset=utf-8',
     accept: '*/*',
     'x-stainless-os': 'Linux',
@@ -52,23 +69,29 @@ it('gives the engine its own key and nothing of the client that is not its busin
 })
 
 it('names the content type that engines insist on', () => {
-  const sent = engineRequestHeaders({ 'content-type': 'text/plain' }, { engineKey: undefined, requestId: 'r' })
-  expect(sent).toEqual({ 'content-type': 'application/json', 'x-request-id': 'r' })
+  const sent = engineRequestHeaders(lines({ 'content-type': 'text/plain' }), {
+    engineKey: undefined,
+    requestId: 'r',
+    contentType: 'json',
+  })
+  expect(bag(sent)).toEqual({ 'content-type': 'application/json', 'x-request-id': 'r' })
 })
 
 it('passes an answer on without what belongs to the connection or to CORS', () => {
-  const kept = clientResponseHeaders({
-    connection: 'close, x-hop',
-    'x-hop': '1',
-    'keep-alive': 'timeout=5',
-    'transfer-encoding': 'chunked',
-    'content-length': '3',
-    'access-control-allow-origin': '*',
-    'x-broken': 'a\u0100',
-    'content-type': 'application/json',
-    'x-twice': ['1', '2'],
-  })
-  expect(kept).toEqual({ 'content-type': 'application/json', 'x-twice': ['1', '2'] })
+  const kept = clientResponseHeaders(
+    lines({
+      connection: 'close, x-hop',
+      'x-hop': '1',
+      'keep-alive': 'timeout=5',
+      'transfer-encoding': 'chunked',
+      'content-length': '3',
+      'access-control-allow-origin': '*',
+      'x-broken': 'a\u0100',
+      'content-type': 'application/json',
+      'x-twice': ['1', '2'],
+    }),
+  )
+  expect(bag(kept)).toEqual({ 'content-type': 'application/json', 'x-twice': ['1', '2'] })
 })
 
 it.each([
@@ -79,3 +102,14 @@ it.each([
   [['a', 'b'], undefined],
   [undefined, undefined],
 ])('request id %s', (header, expected) => expect(validRequestId(header)).toBe(expected))
+
+it('knows names in any spelling, again and again', () => {
+  const identity = { engineKey: undefined, requestId: 'r', contentType: 'as_sent' } as const
+  for (let n = 0; n < 3; n++) {
+    const sent = engineRequestHeaders(
+      ['AUTHORIZATION', 'x', 'Accept', 'a', 'CONNECTION', 'Accept', 'X-A', '1'],
+      identity,
+    )
+    expect(sent).toEqual(['X-A', '1', 'x-request-id', 'r'])
+  }
+})

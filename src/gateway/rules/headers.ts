@@ -1,5 +1,5 @@
-/** Headers by lower-case name, as node and undici give them. */
-export type HeaderBag = Readonly<Record<string, string | readonly string[] | undefined>>
+/** Header names and values in turn, as they came: `[name, value, name, value, …]`. Repeated ones are repeated. */
+export type HeaderLines = readonly string[]
 
 /** Meant for one connection only (RFC 9110 section 7.6.1), `keep-alive` and `proxy-connection` by custom. */
 const HOP_BY_HOP = new Set([
@@ -24,53 +24,109 @@ const NOT_FORWARDED = new Set([
   'referer',
   // An encoded answer could not be looked into, and gains nothing on loopback.
   'accept-encoding',
-  // Answered here: the body has been read when the engine is asked.
+  // Answered here: the engine gets the body in any case.
   'expect',
   'x-request-id',
 ])
 /** A client's credentials under any name, `_` read as `-`: the engine gets its own key and no other. Source: SPEC 11, 14. */
 const CREDENTIAL =
   /api-?key|token|secret|passw(?:or)?d|authori[sz]ation|authentication|credential|cookie|(?:^|-)auth(?:-|$)/
+const NOT_FORWARDED_PREFIXES = ['proxy-', 'x-forwarded-', 'x-hal0-', 'sec-', 'access-control-']
 
-function isCredential(name: string): boolean {
-  return CREDENTIAL.test(name.replaceAll('_', '-'))
+/** What becomes of a request's header on its way to the engine. */
+type Fate = 'kept' | 'dropped' | 'connection' | 'content_type'
+
+function fateOf(name: string): Fate {
+  if (name === 'connection') return 'connection'
+  if (name === 'content-type') return 'content_type'
+  if (HOP_BY_HOP.has(name) || NOT_FORWARDED.has(name)) return 'dropped'
+  if (CREDENTIAL.test(name.replaceAll('_', '-'))) return 'dropped'
+  return NOT_FORWARDED_PREFIXES.some((prefix) => name.startsWith(prefix)) ? 'dropped' : 'kept'
 }
 
-const NOT_FORWARDED_PREFIXES = ['proxy-', 'x-forwarded-', 'x-hal0-', 'sec-', 'access-control-']
+/** Clients send the same few names for ever; a stranger must not fill the memory with others. */
+const MAX_REMEMBERED = 1024
+
+/** Answers for names, in any spelling, that were asked before. */
+function remembered<T>(decide: (name: string) => T): (spelling: string) => T {
+  const known = new Map<string, T>()
+  return (spelling) => {
+    const before = known.get(spelling)
+    if (before !== undefined) return before
+    const answer = decide(spelling.toLowerCase())
+    if (known.size < MAX_REMEMBERED) known.set(spelling, answer)
+    return answer
+  }
+}
+
+const requestFateOf = remembered(fateOf)
 
 /** What the gateway adds on the way to the engine. */
 export interface EngineIdentity {
   readonly engineKey: string | undefined
   readonly requestId: string
+  /** `json`: the body has been found to be JSON, whatever the client called it; some engines insist on the name. */
+  readonly contentType: 'json' | 'as_sent'
 }
 
 /** The headers an engine gets: the client's, less what is not its business. Source: SPEC 11 "Retries", SPEC 5 "Engine key". */
-export function engineRequestHeaders(client: HeaderBag, identity: EngineIdentity): Record<string, string | string[]> {
-  const named = namedByConnection(client)
-  const kept: Record<string, string | string[]> = {}
-  for (const [name, value] of Object.entries(client)) {
-    if (value === undefined || HOP_BY_HOP.has(name) || named.has(name) || NOT_FORWARDED.has(name)) continue
-    if (isCredential(name) || NOT_FORWARDED_PREFIXES.some((prefix) => name.startsWith(prefix))) continue
-    kept[name] = typeof value === 'string' ? value : [...value]
+export function engineRequestHeaders(client: HeaderLines, identity: EngineIdentity): string[] {
+  const kept: string[] = []
+  let named: ReadonlySet<string> | undefined
+  let isJsonNamed = false
+  for (let at = 0; at < client.length; at += 2) {
+    const name = client[at] ?? ''
+    const value = client[at + 1] ?? ''
+    const fate = requestFateOf(name)
+    if (fate === 'kept') kept.push(name, value)
+    else if (fate === 'connection') named = namedByConnection(named, value)
+    else if (fate === 'content_type') {
+      if (identity.contentType === 'json' && !isJsonName(value)) continue
+      isJsonNamed = true
+      kept.push(name, value)
+    }
   }
-  // The body has been found to be JSON, whatever the client called it; some engines insist on the name.
-  if (!/\bjson\b/i.test(String(kept['content-type'] ?? ''))) kept['content-type'] = 'application/json'
-  kept['x-request-id'] = identity.requestId
-  if (identity.engineKey !== undefined) kept['authorization'] = `Bearer ${identity.engineKey}`
+  if (named !== undefined) dropNamed(kept, named)
+  if (identity.contentType === 'json' && !isJsonNamed) kept.push('content-type', 'application/json')
+  kept.push('x-request-id', identity.requestId)
+  if (identity.engineKey !== undefined) kept.push('authorization', `Bearer ${identity.engineKey}`)
   return kept
 }
 
-/** The headers of an engine's answer that reach the client; `content-length` is the caller's decision. Source: SPEC 11. */
-export function clientResponseHeaders(engine: HeaderBag): Record<string, string | string[]> {
-  const named = namedByConnection(engine)
-  const kept: Record<string, string | string[]> = {}
-  for (const [name, value] of Object.entries(engine)) {
-    if (value === undefined || HOP_BY_HOP.has(name) || named.has(name)) continue
-    if (name === 'content-length' || name === 'x-request-id' || name.startsWith('access-control-')) continue
-    // A byte that node refuses to send must not cost the answer.
-    if ([value].flat().some((text) => /[^\t\x20-\x7e\x80-\xff]/.test(text))) continue
-    kept[name] = typeof value === 'string' ? value : [...value]
+/** What stands in `Connection` is meant for this connection alone. The usual two words name nothing. */
+function namedByConnection(before: ReadonlySet<string> | undefined, value: string): ReadonlySet<string> | undefined {
+  if (value === 'keep-alive' || value === 'close' || value === '') return before
+  const names = value.split(',').map((name) => name.trim().toLowerCase())
+  return new Set([...(before ?? []), ...names])
+}
+
+function dropNamed(lines: string[], named: ReadonlySet<string>): void {
+  for (let at = lines.length - 2; at >= 0; at -= 2) {
+    if (named.has((lines[at] ?? '').toLowerCase())) lines.splice(at, 2)
   }
+}
+
+const answerFateOf = remembered((name): Fate => {
+  if (name === 'connection') return 'connection'
+  // The length is the writer's decision; the id is ours; CORS is answered here, once.
+  const isOurs = name === 'content-length' || name === 'x-request-id' || name.startsWith('access-control-')
+  return isOurs || HOP_BY_HOP.has(name) ? 'dropped' : 'kept'
+})
+
+/** The headers of an engine's answer that reach the client. `taken`: names in lower case that hal0 says itself. Source: SPEC 11. */
+export function clientResponseHeaders(engine: HeaderLines, taken?: ReadonlySet<string>): string[] {
+  const kept: string[] = []
+  let named: ReadonlySet<string> | undefined
+  for (let at = 0; at < engine.length; at += 2) {
+    const name = engine[at] ?? ''
+    const value = engine[at + 1] ?? ''
+    const fate = answerFateOf(name)
+    if (fate === 'connection') named = namedByConnection(named, value)
+    // A byte that node refuses to send must not cost the answer.
+    else if (fate === 'kept' && taken?.has(name) !== true && !/[^\t\x20-\x7e\x80-\xff]/.test(value))
+      kept.push(name, value)
+  }
+  if (named !== undefined) dropNamed(kept, named)
   return kept
 }
 
@@ -80,16 +136,15 @@ export function validRequestId(header: string | readonly string[] | undefined): 
 }
 
 /** Is this an event stream? */
-export function isEventStream(contentType: unknown): boolean {
-  return typeof contentType === 'string' && /^\s*text\/event-stream\s*(;|$)/i.test(contentType)
+export function isEventStream(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^\s*text\/event-stream\s*(;|$)/i.test(contentType)
 }
 
 /** Is this plain JSON? */
-export function isJson(contentType: unknown): boolean {
-  return typeof contentType === 'string' && /^\s*application\/json\s*(;|$)/i.test(contentType)
+export function isJson(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^\s*application\/json\s*(;|$)/i.test(contentType)
 }
 
-function namedByConnection(headers: HeaderBag): ReadonlySet<string> {
-  const names = [headers['connection'] ?? []].flat().flatMap((value) => value.split(','))
-  return new Set(names.map((name) => name.trim().toLowerCase()))
+function isJsonName(contentType: string): boolean {
+  return contentType === 'application/json' || /\bjson\b/i.test(contentType)
 }

@@ -1,90 +1,99 @@
 import type { SlotType } from '../../contract/slot-row.ts'
+import { IMAGES_PATH, INFERENCE_ROUTES, type InferenceRoute, inferenceRouteOf } from './route-table.ts'
 
 /** A request to /v1 or /upstream, understood as far as method and path go. */
 export type RouteMatch =
   | { readonly kind: 'models' }
   | { readonly kind: 'model'; readonly id: string }
-  /** Goes to an engine under the same path. */
-  | { readonly kind: 'inference'; readonly path: InferencePath }
+  /** Goes to an engine, under the engine's own path for it. */
+  | { readonly kind: 'inference'; readonly route: InferenceRoute }
   /** `POST /v1/images/generations`. */
   | { readonly kind: 'images' }
+  /** `slot`: a name or alias, decoded. `rest`: path and query behind it, byte for byte; begins with `/`. */
+  | { readonly kind: 'upstream'; readonly slot: string; readonly rest: string }
   | { readonly kind: 'preflight' }
-  /** A route of the contract that is not served yet. */
-  | { readonly kind: 'unsupported' }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'bad_path' }
   | { readonly kind: 'wrong_method'; readonly allow: string }
 
-/** POST routes with a JSON body that are forwarded. Source: SPEC 11. */
-export const INFERENCE_PATHS = ['/v1/chat/completions', '/v1/completions'] as const
-export type InferencePath = (typeof INFERENCE_PATHS)[number]
-
-/** Painted by ComfyUI, or forwarded to an engine that has this route itself. Source: SPEC 8, 11. */
-export const IMAGES_PATH = '/v1/images/generations'
-
-/** Every path that may reach an engine. */
-export type EnginePath = InferencePath | typeof IMAGES_PATH
-
-/** Of those, the ones whose engines know `chat_template_kwargs`. */
-export const THINKING_PATHS: readonly EnginePath[] = ['/v1/chat/completions']
-
-/** Paths that only slots of one type can answer; every other one is for `llm`. Source: SPEC 11 "Resolution" 4. */
-const TYPE_OF_PATH: ReadonlyMap<string, SlotType> = new Map<string, SlotType>([
-  ['/v1/embeddings', 'embedding'],
-  ['/v1/rerank', 'reranking'],
-  ['/v1/rerankings', 'reranking'],
-  ['/v1/audio/speech', 'tts'],
-  ['/v1/audio/transcriptions', 'transcription'],
-  [IMAGES_PATH, 'image'],
-])
-
-/** The type of slot that can answer requests to this path (without query). */
-export function slotTypeFor(path: string): SlotType {
-  return TYPE_OF_PATH.get(path) ?? 'llm'
-}
-
-const UNSUPPORTED_PATHS = [
-  '/v1/responses',
-  '/v1/embeddings',
-  '/v1/rerank',
-  '/v1/rerankings',
-  '/v1/messages',
-  '/v1/messages/count_tokens',
-  '/v1/audio/speech',
-  '/v1/audio/transcriptions',
-  '/v1/tokenize',
-]
-
 const READ = 'GET, HEAD, OPTIONS'
 const WRITE = 'POST, OPTIONS'
 
+const MODELS: RouteMatch = { kind: 'models' }
+const UNKNOWN: RouteMatch = { kind: 'unknown' }
+const BAD_PATH: RouteMatch = { kind: 'bad_path' }
+const READS_ONLY: RouteMatch = { kind: 'wrong_method', allow: READ }
+const WRITES_ONLY: RouteMatch = { kind: 'wrong_method', allow: WRITE }
+
+/** What POST requests to a bare path mean: one look-up on the way of every request. */
+const POSTS: ReadonlyMap<string, RouteMatch> = new Map<string, RouteMatch>([
+  ...INFERENCE_ROUTES.map((route): [string, RouteMatch] => [route.path, { kind: 'inference', route }]),
+  [IMAGES_PATH, { kind: 'images' }],
+])
+
+const ONE_MODEL = '/v1/models/'
+const UPSTREAM = '/upstream/'
+
+/** Every path below the gateway's root that has a route, for messages. Source: SPEC 11. */
+export const KNOWN_PATHS: readonly string[] = [
+  '/v1/models',
+  ...INFERENCE_ROUTES.map(({ path }) => path),
+  IMAGES_PATH,
+  '/upstream/SLOT/…',
+]
+
+/** The type of slot that can answer requests to this path (without query); `llm` for any that has no type of its own. Source: SPEC 11 "Resolution" 4. */
+export function slotTypeFor(path: string): SlotType {
+  return path === IMAGES_PATH ? 'image' : (inferenceRouteOf(path)?.needs ?? 'llm')
+}
+
 /** Path of a request target: no query, no trailing slash. */
 export function pathOf(target: string): string {
-  const path = target.split('?', 1)[0] ?? ''
+  const at = target.indexOf('?')
+  const path = at < 0 ? target : target.slice(0, at)
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
 }
 
 /** Which route is meant by a method and a request target (`req.url`)? Source: SPEC 11. */
 export function matchRoute(method: string, target: string): RouteMatch {
+  return (method === 'POST' ? POSTS.get(target) : undefined) ?? matchAny(method, target)
+}
+
+function matchAny(method: string, target: string): RouteMatch {
   if (method === 'OPTIONS') return { kind: 'preflight' }
+  if (target.startsWith(UPSTREAM)) return matchUpstream(target)
   const path = pathOf(target)
+  const posted = POSTS.get(path)
+  if (posted !== undefined) return method === 'POST' ? posted : WRITES_ONLY
   const reads = method === 'GET' || method === 'HEAD'
-  if (path === '/v1/models') return reads ? { kind: 'models' } : { kind: 'wrong_method', allow: READ }
-  if (path.startsWith('/v1/models/')) {
-    if (!reads) return { kind: 'wrong_method', allow: READ }
-    try {
-      return { kind: 'model', id: decodeURIComponent(path.slice('/v1/models/'.length)) }
-    } catch {
-      return { kind: 'bad_path' }
-    }
+  if (path === '/v1/models') return reads ? MODELS : READS_ONLY
+  if (!path.startsWith(ONE_MODEL)) return UNKNOWN
+  if (!reads) return READS_ONLY
+  const id = decoded(path.slice(ONE_MODEL.length))
+  return id === undefined ? BAD_PATH : { kind: 'model', id }
+}
+
+/** Any method, any path: what they mean is the engine's business. */
+function matchUpstream(target: string): RouteMatch {
+  const query = target.indexOf('?')
+  const end = query < 0 ? target.length : query
+  const slash = target.indexOf('/', UPSTREAM.length)
+  const isRoot = slash < 0 || slash > end
+  const nameEnd = isRoot ? end : slash
+  const slot = decoded(target.slice(UPSTREAM.length, nameEnd))
+  if (slot === undefined) return BAD_PATH
+  if (slot === '') return UNKNOWN
+  return { kind: 'upstream', slot, rest: isRoot ? `/${target.slice(end)}` : target.slice(slash) }
+}
+
+/** Undefined = a broken percent escape. */
+function decoded(text: string): string | undefined {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
   }
-  if (path === IMAGES_PATH) return method === 'POST' ? { kind: 'images' } : { kind: 'wrong_method', allow: WRITE }
-  const inference = INFERENCE_PATHS.find((known) => known === path)
-  if (inference === undefined) {
-    const isPlanned = UNSUPPORTED_PATHS.includes(path) || path.startsWith('/upstream/')
-    return { kind: isPlanned ? 'unsupported' : 'unknown' }
-  }
-  return method === 'POST' ? { kind: 'inference', path: inference } : { kind: 'wrong_method', allow: WRITE }
 }
 
 const KEY_PARAMETERS = ['key', 'api_key', 'api-key', 'apikey', 'access_token', 'token']
@@ -93,20 +102,15 @@ const KEY_PARAMETERS = ['key', 'api_key', 'api-key', 'apikey', 'access_token', '
 export function queryWithoutKey(target: string): string {
   const at = target.indexOf('?')
   if (at < 0) return ''
-  const kept = target
-    .slice(at + 1)
-    .split('&')
-    .filter((pair) => !KEY_PARAMETERS.includes(parameterName(pair)))
-  return kept.length === 0 || (kept.length === 1 && kept[0] === '') ? '' : `?${kept.join('&')}`
+  const pairs = target.slice(at + 1).split('&')
+  const kept = pairs.filter((pair) => !KEY_PARAMETERS.includes(parameterName(pair)))
+  if (kept.length === pairs.length) return target.slice(at)
+  return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
 function parameterName(pair: string): string {
   const raw = pair.split('=', 1)[0] ?? ''
-  try {
-    return decodeURIComponent(raw).toLowerCase()
-  } catch {
-    return raw.toLowerCase()
-  }
+  return (decoded(raw) ?? raw).toLowerCase()
 }
 
 /**

@@ -1,14 +1,18 @@
 import { isDispatchable, type SlotRow } from '../../contract/slot-row.ts'
 
 /** What ranking looks at of a slot. */
-export type RankedSlot = Pick<SlotRow, 'name' | 'state' | 'idle_reason' | 'in_flight' | 'last_used_at'>
+export interface RankedSlot extends Pick<SlotRow, 'name' | 'state' | 'idle_reason' | 'in_flight'> {
+  /** Epoch ms; 0 = never. */
+  readonly lastUsedMs: number
+}
 
 /**
  * How soon could this slot answer? 0 = now, 1 = a load is under way, 2 = after a load, 3 = perhaps never. `unloading` will be offline; idle
  * without a model ranks as error. Source: SPEC 4 "Selection".
  */
-export function rankOf({ state, idle_reason }: Pick<RankedSlot, 'state' | 'idle_reason'>): 0 | 1 | 2 | 3 {
-  if (isDispatchable({ state, idle_reason })) return 0
+export function rankOf(slot: Pick<RankedSlot, 'state' | 'idle_reason'>): 0 | 1 | 2 | 3 {
+  if (isDispatchable(slot)) return 0
+  const { state } = slot
   if (state === 'warming' || state === 'starting' || state === 'pulling') return 1
   if (state === 'offline' || state === 'unloading') return 2
   return 3
@@ -19,12 +23,7 @@ export function compareCandidates(a: RankedSlot, b: RankedSlot): number {
   return (
     rankOf(a) - rankOf(b) ||
     a.in_flight - b.in_flight ||
-    // ISO times in UTC compare as text; never used comes last.
-    compareText(b.last_used_at ?? '', a.last_used_at ?? '') ||
-    compareText(a.name, b.name)
+    b.lastUsedMs - a.lastUsedMs ||
+    (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
   )
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

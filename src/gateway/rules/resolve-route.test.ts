@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SLOT_STATES } from '../../contract/slot-state.ts'
-import { type RouteCandidate, type RouteQuery, resolveRoute } from './resolve-route.ts'
+import type { RouteCandidate } from './find-slot.ts'
+import { type RouteQuery, resolveRoute } from './resolve-route.ts'
 
 function slot(name: string, facts: Partial<RouteCandidate> = {}): RouteCandidate {
   return {
@@ -15,7 +16,7 @@ function slot(name: string, facts: Partial<RouteCandidate> = {}): RouteCandidate
     device: 'cpu',
     runner: 'embedded',
     in_flight: 0,
-    last_used_at: null,
+    lastUsedMs: 0,
     ...facts,
   }
 }
@@ -95,15 +96,8 @@ describe('resolveRoute', () => {
       'b',
     ],
     ['fewest in flight', [slot('a', { ...m, in_flight: 2 }), slot('b', { ...m, in_flight: 1 })], 'b'],
-    [
-      'most recently used',
-      [
-        slot('a', { ...m, last_used_at: '2026-01-01T00:00:00.000Z' }),
-        slot('b', { ...m, last_used_at: '2026-01-02T00:00:00.000Z' }),
-      ],
-      'b',
-    ],
-    ['used before never used', [slot('a', m), slot('b', { ...m, last_used_at: '2026-01-02T00:00:00.000Z' })], 'b'],
+    ['most recently used', [slot('a', { ...m, lastUsedMs: 1_000 }), slot('b', { ...m, lastUsedMs: 2_000 })], 'b'],
+    ['used before never used', [slot('a', m), slot('b', { ...m, lastUsedMs: 2_000 })], 'b'],
     ['name as the last word', [slot('b', m), slot('a', m)], 'a'],
   ])('3 order: %s', (_name, rows, expected) => expect(resolve('m', rows)).toMatchObject({ slot: expected }))
 
@@ -119,7 +113,7 @@ describe('resolveRoute', () => {
       runner: fc.constantFrom('embedded', 'kokoro'),
       device: fc.constantFrom('cpu' as const, 'npu' as const),
       in_flight: fc.nat(3),
-      last_used_at: fc.constantFrom(null, '2026-01-01T00:00:00.000Z'),
+      lastUsedMs: fc.constantFrom(0, 1_700_000_000_000),
     })
     const names = fc.constantFrom(
       undefined,
@@ -148,7 +142,14 @@ describe('resolveRoute', () => {
         (rows, model, reject, more) => {
           const registered = new Set<string>(['m', 'r'])
           const decision = resolve(model, rows, reject ? 'reject' : 'agent', { ...more, registered })
-          expect(decision.steps.at(-1)).toBe(decision.reason)
+          expect(decision.steps).toEqual([])
+          const told = resolve(model, rows, reject ? 'reject' : 'agent', { ...more, registered, explain: true })
+          expect({ ...told, steps: [] }).toEqual(decision)
+          const last = told.steps.at(-1)
+          expect(`${last?.n} ${last?.text}`).toBe(decision.reason)
+          expect(last?.outcome).toBe(decision.kind === 'error' ? 'failed' : 'chosen')
+          expect(told.steps.slice(0, -1).every(({ outcome }) => outcome === 'passed')).toBe(true)
+          expect(told.steps.map(({ n }) => n)).toEqual(told.steps.map(({ n }) => n).toSorted((a, b) => a - b))
           if (decision.kind === 'error') return
           if (decision.kind === 'on_demand') {
             expect([decision.slot, decision.modelId]).toEqual([more.onDemandSlot, model])
@@ -279,12 +280,12 @@ describe('resolveRoute: models that slots have, may get, or need', () => {
   })
 
   it('tells the walk', () => {
-    expect(resolve('nobody', [agent], 'agent', more).steps).toEqual([
-      '1 no slot and no alias has this name',
-      '2 no slot has this model loaded',
-      '3 no model of this name is registered',
-      '4 a model is named',
-      '5 unknown name',
+    expect(resolve('nobody', [agent], 'agent', { ...more, explain: true }).steps).toEqual([
+      { n: 1, text: 'no slot and no alias has this name', outcome: 'passed' },
+      { n: 2, text: 'no slot has this model loaded', outcome: 'passed' },
+      { n: 3, text: 'no model of this name is registered', outcome: 'passed' },
+      { n: 4, text: 'a model is named', outcome: 'passed' },
+      { n: 5, text: 'unknown name', outcome: 'chosen' },
     ])
   })
 })

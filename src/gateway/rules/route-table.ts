@@ -36,8 +36,14 @@ const TEXT = {
   asksForUsage: false,
 } as const
 
-/** Painted by ComfyUI, or forwarded to an engine that has this route itself. Source: SPEC 8, 11. */
-export const IMAGES_PATH = '/v1/images/generations'
+/** Painted by ComfyUI, or forwarded to an engine that has this route itself; not one of `INFERENCE_ROUTES`. Source: SPEC 8, 11. */
+export const IMAGES_ROUTE: InferenceRoute = {
+  ...TEXT,
+  path: '/v1/images/generations',
+  enginePath: '/v1/images/generations',
+  needs: 'image',
+}
+export const IMAGES_PATH = IMAGES_ROUTE.path
 
 export const INFERENCE_ROUTES: readonly InferenceRoute[] = [
   {

@@ -64,3 +64,34 @@ it('keeps a long message within bounds', () => {
   expect(String(told(400, { error: { message: 'x'.repeat(5_000) } }).error['message'])).toHaveLength(2_001)
   expect(String(told(400, 'x'.repeat(5_000)).error['message'])).toHaveLength(501)
 })
+
+// llama-server calls it its own fault, and tells to change a setting that the client cannot reach.
+it.each([
+  ['input (2101 tokens) is too large to process. increase the physical batch size (current batch size: 64)', 2101, 64],
+  ['input is too large to process. increase the physical batch size', undefined, undefined],
+])('an input that does not fit into one step is refused with the limit: %s', (message, sent, limit) => {
+  const answer = told(500, { error: { code: 500, message, type: 'server_error' } })
+  expect([answer.status, answer.error['code'], answer.error['type']]).toEqual([
+    400,
+    'request.invalid',
+    'invalid_request_error',
+  ])
+  if (sent !== undefined) expect(answer.error['message']).toMatch(/2101 tokens .* slot "a" .* 64 tokens/)
+  expect(answer.error['details']).toMatchObject({
+    remedy: expect.stringContaining('`hal0 slot restart a`'),
+    engine: { message },
+    ...(sent === undefined ? {} : { sent_tokens: sent, limit_tokens: limit }),
+  })
+})
+
+it('a context that overflows keeps its status, type and numbers', () => {
+  const error = { code: 400, message: 'too long', type: 'exceed_context_size_error', n_prompt_tokens: 2111, n_ctx: 256 }
+  const answer = told(400, { error })
+  expect([answer.status, answer.error['type']]).toEqual([400, 'exceed_context_size_error'])
+  expect(answer.error['details']).toMatchObject({ engine: { n_prompt_tokens: 2111, n_ctx: 256 } })
+})
+
+it("understands Anthropic's shape", () => {
+  const body = { type: 'error', error: { type: 'overloaded_error', message: 'm' }, request_id: 'x' }
+  expect(told(529, body)).toMatchObject({ status: 529, error: { message: 'm', type: 'overloaded_error' } })
+})

@@ -20,6 +20,13 @@ export interface WrappedError {
   readonly type?: string
 }
 
+/**
+ * llama-server's words for a pooled input that is longer than its micro-batch; it calls that its own fault (500). Older builds name no numbers.
+ * A pooled vector needs its whole input in one step.
+ */
+const TOO_LONG_TO_POOL =
+  /^input (?:\((\d+) tokens\) )?is too large to process\. increase the physical batch size(?: \(current batch size: (\d+)\))?/i
+
 const MAX_MESSAGE_CHARS = 2_000
 const MAX_TYPE_CHARS = 100
 /** Longest body of an error that is passed on as text, where it is no JSON. */
@@ -27,7 +34,7 @@ const MAX_TEXT_CHARS = 500
 
 /**
  * How does a client hear of an engine's error? In the one error body, in the engine's words, under the engine's status where that says
- * the truth about the client's request: 401 and 403 speak of hal0's key, redirections and odd numbers of nothing a client could act on:
+ * the truth about the client's request. A pooled input that does not fit into one step is the client's to shorten: 400. 401 and 403 speak of hal0's key, redirections and odd numbers of nothing a client could act on:
  * 502. Source: SPEC 16 "Error body everywhere", 20.
  */
 export function wrapEngineError(answer: EngineErrorAnswer): WrappedError {
@@ -49,6 +56,11 @@ export function wrapEngineError(answer: EngineErrorAnswer): WrappedError {
   if (status >= 400 && status < 500) {
     return { error: Hal0Error.of('request.invalid', message, { ...param, details }), status, ...type }
   }
+  const tooLong = TOO_LONG_TO_POOL.exec(message)
+  if (tooLong !== null) {
+    const error = tooLongToPool(slot, countOf(tooLong[1]), countOf(tooLong[2]), details)
+    return withOwnStatus(error)
+  }
   if (status === 503 && /loading model/i.test(message)) {
     const error = Hal0Error.of('slot.loading', message, { retryAfterS: secondsOf(retryAfter), details })
     return { error, status, ...type }
@@ -58,6 +70,29 @@ export function wrapEngineError(answer: EngineErrorAnswer): WrappedError {
   }
   const odd = `The engine of slot "${slot}" answered with status ${status}, which is no answer to this request`
   return withOwnStatus(Hal0Error.of('dispatch.upstream_unavailable', odd, { details }))
+}
+
+function tooLongToPool(
+  slot: string,
+  sentTokens: number | undefined,
+  limitTokens: number | undefined,
+  details: Readonly<Record<string, unknown>>,
+): Hal0Error {
+  const input = sentTokens === undefined ? 'An input' : `An input of ${sentTokens} tokens`
+  const limit = limitTokens === undefined ? '' : `, ${limitTokens} tokens`
+  const message = `${input} is longer than what slot "${slot}" reads in one step (its micro-batch${limit}); it was not cut short`
+  return Hal0Error.of('request.invalid', message, {
+    details: {
+      ...details,
+      ...(sentTokens === undefined ? {} : { sent_tokens: sentTokens }),
+      ...(limitTokens === undefined ? {} : { limit_tokens: limitTokens }),
+      remedy: `Send shorter pieces; or raise --batch-size and --ubatch-size in the slot's profile (\`hal0 profile edit\`), then \`hal0 slot restart ${slot}\`.`,
+    },
+  })
+}
+
+function countOf(digits: string | undefined): number | undefined {
+  return digits === undefined ? undefined : Number(digits)
 }
 
 function withOwnStatus(error: Hal0Error): WrappedError {
@@ -72,7 +107,7 @@ interface Said {
   readonly original: unknown
 }
 
-/** OpenAI's shape, FastAPI's `detail`, a bare `message`, or a text. */
+/** OpenAI's shape, Anthropic's (with the same `error`), FastAPI's `detail`, a bare `message`, or a text. */
 function understand(body: string): Said {
   const parsed = parseJson(body)
   if (!isRecord(parsed)) {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { wholeBody } from '../body/engine-body.ts'
 import { EngineConnection } from './engine-connection.ts'
 
 /** Answers, keeping its connections; on `/poison` it has read the request and ends, on `/cut` it ends the connection. */
@@ -18,22 +19,30 @@ async function startEngine() {
   const child = spawn(process.execPath, ['-e', ENGINE], { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [port] = await once(child.stdout, 'data')
-  const connection = new EngineConnection(`http://127.0.0.1:${Number(port)}`, 'attempt', () => {})
+  return { child, connection: connectTo(Number(port)), port: Number(port) }
+}
+
+function connectTo(port: number): EngineConnection {
+  const connection = new EngineConnection(`http://127.0.0.1:${port}`, 'attempt', () => {})
   onTestFinished(() => connection.destroy())
-  return { child, connection }
+  return connection
 }
 
 /** Resolves with the answer, or with why there was none and whether the engine can have read the request. */
 function ask(connection: EngineConnection, path: string, body = Buffer.from('{}')) {
   return new Promise<{ answer: string } | { error: Error; isUnread: boolean }>((resolve) => {
     let answer = ''
-    connection.client.dispatch(
-      { method: 'POST', path, body },
+    connection.send(
+      { method: 'POST', path, headers: [], body: wholeBody(body) },
       {
-        onRequestStart: () => connection.markSent(),
-        onResponseData: (_controller, chunk) => void (answer += chunk.toString()),
-        onResponseEnd: () => resolve({ answer }),
-        onResponseError: (_controller, error) => resolve({ error, isUnread: connection.wasResetUnread(error) }),
+        takesChunks: false,
+        onSend: () => true,
+        onHead: () => {},
+        onChunks: () => {},
+        onPause: () => {},
+        onData: (data) => void (answer += data.toString()),
+        onEnd: () => resolve({ answer }),
+        onError: (error) => resolve({ error, isUnread: connection.wasResetUnread(error) }),
       },
     )
   })
@@ -67,10 +76,11 @@ describe('a request that came to nothing was', () => {
   })
 
   it('read, when the engine ended the connection over it and lives', async () => {
-    const { connection } = await startEngine()
+    const { connection, port } = await startEngine()
     expect(await ask(connection, '/cut')).toMatchObject({ isUnread: false })
-    // What is said of one connection is not said of the next.
-    expect(await ask(connection, '/')).toEqual({ answer: 'ok' })
-    expect(await ask(connection, '/cut')).toMatchObject({ isUnread: false })
+    expect(connection.hasEnded).toBe(true)
+    const next = connectTo(port)
+    expect(await ask(next, '/')).toEqual({ answer: 'ok' })
+    expect(await ask(next, '/cut')).toMatchObject({ isUnread: false })
   })
 })

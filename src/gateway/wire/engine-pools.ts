@@ -1,78 +1,88 @@
-import type { Clock } from '../../kernel/clock.ts'
+import type { CancelTimer, Clock } from '../../kernel/clock.ts'
 import type { Lease } from '../../slots/slots.ts'
-import { EngineConnection, KEEP_ALIVE_MS } from './engine-connection.ts'
+import { EngineConnection } from './engine-connection.ts'
 
+/** Idle connections are closed after so long: engines close theirs after 5 s (llama-server, uvicorn, node) or say how long in `Keep-Alive`. */
+const IDLE_LIMIT_MS = 800
 /**
- * A connection is not used again before it has rested so long and its end was not seen: an engine that closes after an answer does so
- * right away. What was written and came to nothing can then not be told from a request that killed its engine, so it is never repeated.
+ * Does an engine keep its connections after an answer? llama-server promises it and closes after each stream. The first one of each
+ * kind is watched for so long and used by nobody: an engine that closes does so right away.
  */
-const REST_MS = 2
-/** As long as it is not known whether an engine keeps its connections, they rest longer: it may be kept from closing by a busy machine. */
 const PROBATION_MS = 100
-/** Connections beyond the most that were ever in use: those that rest. llama-server has two threads more than it has places. */
+/** Idle connections beyond the most that were ever in use. llama-server has two threads more than it has places. */
 const SPARE_CONNECTIONS = 2
+
+/** `closes`: it was seen to end a connection after such an answer; each one of them costs its connection from then on. */
+type Manners = 'unknown' | 'watched' | 'keeps' | 'closes'
 
 /** What is known of one engine generation. */
 interface Pool {
   /** Oldest first. */
   readonly idle: EngineConnection[]
   readonly busy: Set<EngineConnection>
+  readonly watched: Set<EngineConnection>
   mostBusy: number
-  /** `closes`: it was seen to end a connection after an answer; every request gets a connection of its own from then on. */
-  manners: 'unknown' | 'keeps' | 'closes'
+  afterPlain: Manners
+  afterStream: Manners
 }
 
 /** The connections, by engine generation. Leases bound how many are in use. Source: SPEC 11 "Retries". */
 export class EnginePools {
   readonly #pools = new Map<string, Pool>()
   readonly #clock: Clock
+  #cancelSweep: CancelTimer | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** The idle connection that was used last among those that have rested, else a new one (which connects when it is used). */
-  take(lease: Lease): EngineConnection {
-    const { attemptId, endpoint } = lease
+  /** The idle connection that was used last among those that may be used, else a new one. */
+  take({ attemptId, endpoint }: Pick<Lease, 'attemptId' | 'endpoint'>): EngineConnection {
     const pool = this.#poolOf(attemptId)
     const connection =
-      this.#takeRested(pool) ?? new EngineConnection(endpoint.origin, attemptId, (ended) => this.#onEnd(pool, ended))
+      this.#takeIdle(pool) ?? new EngineConnection(endpoint.origin, attemptId, (ended) => this.#onEnd(pool, ended))
     pool.busy.add(connection)
     pool.mostBusy = Math.max(pool.mostBusy, pool.busy.size)
-    while (pool.idle.length > 0 && pool.busy.size + pool.idle.length > pool.mostBusy + SPARE_CONNECTIONS) {
-      // The youngest has the longest to rest.
-      void pool.idle.pop()?.destroy()
-    }
     return connection
   }
 
   /** Back after a complete answer. */
   giveBack(connection: EngineConnection): void {
     const pool = this.#pools.get(connection.attemptId)
-    if (pool === undefined || connection.hasEnded || pool.manners === 'closes') {
-      if (pool !== undefined && connection.hasEnded) pool.manners = 'closes'
-      void this.discard(connection)
-      return
-    }
+    if (pool !== undefined && connection.hasEnded) setManners(pool, connection, 'closes')
+    const manners = pool === undefined ? 'closes' : mannersOf(pool, connection)
+    // One is watched; before that has told something, all others are of no use.
+    if (pool === undefined || manners === 'closes' || manners === 'watched') return void this.discard(connection)
     pool.busy.delete(connection)
     connection.idleSinceMs = this.#clock.monotonicMs()
-    pool.idle.push(connection)
+    if (manners === 'unknown') this.#watch(pool, connection)
+    else pool.idle.push(connection)
+    if (pool.busy.size + pool.idle.length > pool.mostBusy + SPARE_CONNECTIONS) void pool.idle.shift()?.destroy()
+    this.#cancelSweep ??= this.#clock.setTimer(IDLE_LIMIT_MS, () => this.#sweep())
   }
 
   /** Ends it, in whatever state it is. Resolves when the engine has been cut off. */
-  async discard(connection: EngineConnection): Promise<void> {
+  discard(connection: EngineConnection): Promise<void> {
     this.#pools.get(connection.attemptId)?.busy.delete(connection)
-    await connection.destroy()
+    return connection.destroy()
+  }
+
+  /** A connection that was used again ended without a word: the engine does not keep them. */
+  distrust(connection: EngineConnection): void {
+    const pool = this.#pools.get(connection.attemptId)
+    if (pool !== undefined) setManners(pool, connection, 'closes')
   }
 
   /** The engine of this generation has ended. Its leases were revoked or released before, so nothing is under way on it. */
   forget(attemptId: string): void {
-    for (const connection of this.#pools.get(attemptId)?.idle ?? []) void connection.destroy()
+    const pool = this.#pools.get(attemptId)
+    for (const connection of [...(pool?.idle ?? []), ...(pool?.watched ?? [])]) void connection.destroy()
     this.#pools.delete(attemptId)
   }
 
   async close(): Promise<void> {
-    const all = [...this.#pools.values()].flatMap(({ busy, idle }) => [...busy, ...idle])
+    this.#cancelSweep?.()
+    const all = [...this.#pools.values()].flatMap(({ busy, idle, watched }) => [...busy, ...idle, ...watched])
     this.#pools.clear()
     await Promise.all(all.map((connection) => connection.destroy()))
   }
@@ -80,32 +90,65 @@ export class EnginePools {
   #poolOf(attemptId: string): Pool {
     const known = this.#pools.get(attemptId)
     if (known !== undefined) return known
-    const pool: Pool = { idle: [], busy: new Set(), mostBusy: 0, manners: 'unknown' }
+    const pool: Pool = {
+      idle: [],
+      busy: new Set(),
+      watched: new Set(),
+      mostBusy: 0,
+      afterPlain: 'unknown',
+      afterStream: 'unknown',
+    }
     this.#pools.set(attemptId, pool)
     return pool
   }
 
-  #takeRested(pool: Pool): EngineConnection | undefined {
-    if (pool.manners === 'closes') return undefined
-    const { idle } = pool
-    const nowMs = this.#clock.monotonicMs()
-    const restedMs = nowMs - (idle[0]?.idleSinceMs ?? nowMs)
-    if (pool.manners === 'unknown' && restedMs >= PROBATION_MS) pool.manners = 'keeps'
-    const restMs = pool.manners === 'keeps' ? REST_MS : PROBATION_MS
-    const at = idle.findLastIndex(({ idleSinceMs }) => nowMs - idleSinceMs >= restMs)
-    const candidate = idle[at]
-    // undici ends one that is too old, but not to the millisecond.
-    if (candidate === undefined || nowMs - candidate.idleSinceMs >= KEEP_ALIVE_MS) return undefined
-    idle.splice(at, 1)
-    return candidate
+  #takeIdle({ idle }: Pool): EngineConnection | undefined {
+    const candidate = idle.pop()
+    if (candidate === undefined) return undefined
+    if (this.#clock.monotonicMs() - candidate.idleSinceMs < IDLE_LIMIT_MS) return candidate
+    // The others are older still: the sweep ends them.
+    idle.push(candidate)
+    return undefined
+  }
+
+  #watch(pool: Pool, connection: EngineConnection): void {
+    setManners(pool, connection, 'watched')
+    pool.watched.add(connection)
+    this.#clock.setTimer(PROBATION_MS, () => {
+      if (!pool.watched.delete(connection) || mannersOf(pool, connection) !== 'watched')
+        return void connection.destroy()
+      setManners(pool, connection, 'keeps')
+      pool.idle.push(connection)
+    })
   }
 
   #onEnd(pool: Pool, connection: EngineConnection): void {
+    if (pool.watched.delete(connection)) return setManners(pool, connection, 'closes')
     const at = pool.idle.indexOf(connection)
     if (at < 0) return
     pool.idle.splice(at, 1)
-    if (this.#clock.monotonicMs() - connection.idleSinceMs < PROBATION_MS) pool.manners = 'closes'
-    // A client whose connection ended would make a new one.
-    void connection.destroy()
+    if (this.#clock.monotonicMs() - connection.idleSinceMs < PROBATION_MS) setManners(pool, connection, 'closes')
   }
+
+  /** Ends what has been idle for too long. */
+  #sweep(): void {
+    this.#cancelSweep = undefined
+    const nowMs = this.#clock.monotonicMs()
+    let isAnyLeft = false
+    for (const pool of this.#pools.values()) {
+      const fresh = pool.idle.findIndex(({ idleSinceMs }) => nowMs - idleSinceMs < IDLE_LIMIT_MS)
+      for (const old of pool.idle.splice(0, fresh < 0 ? pool.idle.length : fresh)) void old.destroy()
+      isAnyLeft ||= pool.idle.length > 0
+    }
+    if (isAnyLeft) this.#cancelSweep = this.#clock.setTimer(IDLE_LIMIT_MS, () => this.#sweep())
+  }
+}
+
+function mannersOf(pool: Pool, { didStream }: EngineConnection): Manners {
+  return didStream ? pool.afterStream : pool.afterPlain
+}
+
+function setManners(pool: Pool, { didStream }: EngineConnection, manners: Manners): void {
+  if (didStream) pool.afterStream = manners
+  else pool.afterPlain = manners
 }

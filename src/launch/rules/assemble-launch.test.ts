@@ -105,7 +105,7 @@ describe('the command of llama-server', () => {
     [
       'pooled: no reasoning',
       { type: 'embedding', profile: { reasoningEffort: 'low' }, tune: { reasoning_budget: 1 } },
-      `${BASE} | ${SLOT}`,
+      `${BASE} | ${SLOT} --embedding`,
     ],
     // Speculation.
     [

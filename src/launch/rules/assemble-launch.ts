@@ -59,7 +59,9 @@ export function assembleLaunch(request: LaunchRequest): Result<AssembledLaunch, 
 
 function choose(request: LaunchRequest, own: readonly WrittenFlag[]): LaunchChoices {
   const { engine, model, profile, tune, type } = request
-  const isPooled = type === 'embedding' || type === 'reranking' || own.some(isModeFlag)
+  const mode = type === 'embedding' || type === 'reranking' ? type : undefined
+  const saysMode = own.some(isModeFlag)
+  const isPooled = mode !== undefined || saysMode
   const ctx = chooseContext({
     slotCtxTokens: tune.ctx_size,
     profileCtxTokens: profile.ctxTokens,
@@ -76,7 +78,8 @@ function choose(request: LaunchRequest, own: readonly WrittenFlag[]): LaunchChoi
     isPooled,
   })
   const hasVision = !isPooled && engine.abilities.mmproj && (tune.vision ?? profile.vision ?? 'auto') === 'auto'
-  return { ctx, speculation, isPooled, hasVision }
+  const unsaid = mode === undefined || saysMode ? {} : { unsaidMode: mode }
+  return { ctx, speculation, isPooled, ...unsaid, hasVision }
 }
 
 interface WrittenCommand {

@@ -24,6 +24,8 @@ export interface LaunchChoices {
   readonly speculation: SpeculationChoice
   /** The engine embeds or reranks: no template, no vision, no speculation, no thinking. */
   readonly isPooled: boolean
+  /** The profile does not say that it does, the slot's type does: the mode has to be switched on. Absent = nothing has to. */
+  readonly unsaidMode?: 'embedding' | 'reranking'
   /** Images are wanted and the engine takes the projector. */
   readonly hasVision: boolean
 }

@@ -1,4 +1,5 @@
 import type { LaunchLayer, LaunchPlan, StopSignal } from '../../contract/launch-plan.ts'
+import type { GgufFacts } from '../../contract/model.ts'
 import type { RemovalReason } from '../../contract/resolved.ts'
 import type { Dialect, EngineAbilities, EngineHelp } from '../../contract/runner.ts'
 import type { ContextChoice, Device, SlotType } from '../../contract/slot-row.ts'
@@ -36,6 +37,8 @@ export interface LaunchModel {
   readonly mtp: boolean | null
   readonly tags: readonly string[]
   readonly jinja: boolean | null
+  /** How its vectors come about, as its file says; null = it does not say, absent = nobody looked. */
+  readonly pooling?: GgufFacts['pooling']
 }
 
 /** A profile, its flags split into words. Undefined = it does not say. */

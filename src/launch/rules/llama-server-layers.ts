@@ -33,8 +33,9 @@ function baseLayer({ port, model, slot }: LaunchRequest, { ctx }: LaunchChoices)
   ]
 }
 
-function modelLayer({ model, engine }: LaunchRequest, { isPooled, hasVision }: LaunchChoices): readonly DerivedFlag[] {
-  if (isPooled) return []
+function modelLayer(request: LaunchRequest, { isPooled, hasVision }: LaunchChoices): readonly DerivedFlag[] {
+  const { model, engine } = request
+  if (isPooled) return poolingFlags(request)
   const template = model?.chatTemplate ?? null
   const mmproj = model?.mmproj ?? null
   const flags: DerivedFlag[] = []
@@ -47,6 +48,15 @@ function modelLayer({ model, engine }: LaunchRequest, { isPooled, hasVision }: L
     flags.push(dispensable('--jinja'))
   }
   return flags
+}
+
+/**
+ * A language model that is to embed says nothing of pooling; llama-server then takes none, refuses `/v1/embeddings`, and some builds die of the next
+ * chat. The last token has seen the whole text. A profile's own `--pooling` replaces it.
+ */
+function poolingFlags({ model, type }: LaunchRequest): readonly DerivedFlag[] {
+  const isUnsaid = model?.pooling === null || model?.pooling === 'none'
+  return type === 'embedding' && isUnsaid ? [dispensable('--pooling', 'last')] : []
 }
 
 /** The way of speculating by name; builds that choose it by the draft model alone have no name for it. */
@@ -89,6 +99,7 @@ function slotLayer(request: LaunchRequest, choices: LaunchChoices): readonly Der
   if (nGpuLayers >= 0) flags.push(needed('-ngl', String(nGpuLayers)))
   if (threads > 0) flags.push(needed('--threads', String(threads)))
   flags.push(dispensable('--metrics'))
+  if (choices.unsaidMode !== undefined) flags.push(needed(`--${choices.unsaidMode}`))
   const { mode } = choices.speculation
   const draftDevice = mode === 'drafter' || mode === 'mtp' ? draftDeviceOf(device) : undefined
   if (draftDevice !== undefined) flags.push(dispensable('--spec-draft-device', draftDevice))

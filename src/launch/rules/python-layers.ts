@@ -1,3 +1,5 @@
+import type { EngineHelp } from '../../contract/runner.ts'
+import type { SlotType } from '../../contract/slot-row.ts'
 import {
   type DerivedFlag,
   type DerivedLayers,
@@ -15,7 +17,7 @@ const VLLM_MTP_TOKENS = 1
 const VLLM_NGRAM_MAX = 4
 
 /** What hal0 adds to `vllm serve`. The model is its positional argument and stands first. Source: SPEC 9. */
-export function vllmLayers({ slot, port, model }: LaunchRequest, choices: LaunchChoices): DerivedLayers {
+export function vllmLayers({ slot, port, model, type, engine }: LaunchRequest, choices: LaunchChoices): DerivedLayers {
   return {
     base: [
       ...(model === undefined ? [] : [needed('', model.path)]),
@@ -24,10 +26,22 @@ export function vllmLayers({ slot, port, model }: LaunchRequest, choices: Launch
       needed('--served-model-name', slot),
       needed('--max-model-len', String(choices.ctx.ctxTokens)),
     ],
-    model: templateFlags(model, choices),
+    model: [...templateFlags(model, choices), ...vllmPooling(type, engine.help)],
     profile: vllmDraft(model, choices),
     slot: [],
   }
+}
+
+/**
+ * A pooled vLLM has to be told so: most embedding models are language models by their architecture. Newer ones have `--runner`, older ones
+ * `--task`; one whose help cannot be read decides by itself.
+ */
+function vllmPooling(type: SlotType, help: EngineHelp | undefined): readonly DerivedFlag[] {
+  if (type !== 'embedding' && type !== 'reranking') return []
+  if (help?.flags.has('--runner') === true) return [dispensable('--runner', 'pooling')]
+  const tasks = help?.flags.get('--task')?.choices ?? []
+  const task = type === 'reranking' ? 'score' : 'embed'
+  return tasks.includes(task) ? [dispensable('--task', task)] : []
 }
 
 function templateFlags(model: LaunchRequest['model'], { isPooled }: LaunchChoices): readonly DerivedFlag[] {
@@ -55,7 +69,7 @@ function vllmDraftConfig(model: LaunchRequest['model'], mode: LaunchChoices['spe
 }
 
 /** What hal0 adds to SGLang's server. Source: SPEC 9. */
-export function sglangLayers({ slot, port, model }: LaunchRequest, choices: LaunchChoices): DerivedLayers {
+export function sglangLayers({ slot, port, model, type }: LaunchRequest, choices: LaunchChoices): DerivedLayers {
   return {
     base: [
       ...(model === undefined ? [] : [needed('--model-path', model.path)]),
@@ -66,7 +80,7 @@ export function sglangLayers({ slot, port, model }: LaunchRequest, choices: Laun
     ],
     model: templateFlags(model, choices),
     profile: sglangDraft(model, choices),
-    slot: [dispensable('--enable-metrics')],
+    slot: [...(type === 'embedding' ? [needed('--is-embedding')] : []), dispensable('--enable-metrics')],
   }
 }
 

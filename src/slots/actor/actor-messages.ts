@@ -7,10 +7,10 @@ import type { Override } from '../launch/read-binding.ts'
 import type { AttemptMessage } from '../life/load-attempt.ts'
 import type { PhaseOf } from '../life/phase.ts'
 import type { StartedEngine } from '../life/started-engine.ts'
-import type { Lease } from '../slots.ts'
 import type { ClaimTicket } from './claim-book.ts'
 import type { Deferred } from './deferred.ts'
-import type { Waiter } from './lease-book.ts'
+import type { Waiter } from './fair-queue.ts'
+import type { BookedLease } from './lease.ts'
 import type { StartedBy } from './start-gate.ts'
 
 /** What is learnt of an engine. Each carries its attempt's id; those of a superseded attempt are dropped. */
@@ -40,7 +40,7 @@ export type WishMessage =
   | { readonly type: 'acquire'; readonly waiter: Waiter }
   | { readonly type: 'withdraw'; readonly waiter: Waiter; readonly reason: unknown }
   | { readonly type: 'wait_elapsed'; readonly waiter: Waiter }
-  | { readonly type: 'release'; readonly lease: Lease; readonly isAnswered: boolean }
+  | { readonly type: 'release'; readonly lease: BookedLease; readonly isAnswered: boolean }
   | { readonly type: 'load'; readonly by: StartedBy; readonly answer: Deferred<SlotRow> }
   | {
       readonly type: 'unload'

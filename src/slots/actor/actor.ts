@@ -4,6 +4,8 @@ import type { Override, SlotBinding } from '../launch/read-binding.ts'
 import type { ActorDeps } from '../life/life-ports.ts'
 import { isConfigFailure } from '../slot-failures.ts'
 import { buildRow } from '../slot-row.ts'
+import { ActorView } from '../slot-view.ts'
+import type { Lease, SlotView } from '../slots.ts'
 import type { ActorMessage, WishOf } from './actor-messages.ts'
 import { resolveAll } from './deferred.ts'
 import { Mailbox } from './mailbox.ts'
@@ -27,8 +29,9 @@ export class SlotActor {
     (message) => this.#handle(message),
     (message, cause) => this.#fault(message, cause),
   )
-  /** Wall clock, for people. */
-  #lastUsedMs: number | undefined
+  /** When a request of it ended last: wall clock, for people; 0 = never. */
+  lastUsedMs = 0
+  readonly view: SlotView
 
   constructor(name: string, bound: SlotBinding | undefined, board: StateBoard, deps: ActorDeps) {
     this.#name = name
@@ -44,6 +47,7 @@ export class SlotActor {
       },
     )
     this.#parts = parts
+    this.view = new ActorView(parts, this)
     this.#wishHandler = new WishHandler(parts, (wish) => this.#handle(wish))
     this.#turnChange = new TurnChange(parts, deps, {
       post,
@@ -53,7 +57,7 @@ export class SlotActor {
   }
 
   row(): SlotRow {
-    return buildRow(this.#parts, this.#lastUsedMs)
+    return buildRow(this.#parts, this.lastUsedMs)
   }
 
   /** The model that a swap or a request put in the place of the file's. */
@@ -68,6 +72,22 @@ export class SlotActor {
 
   post(message: ActorMessage): void {
     this.#mailbox.post(message)
+  }
+
+  /**
+   * A lease where it needs no wait, between two messages. Undefined = a message is being handled, or `acquire` has to be asked; then nothing
+   * has changed.
+   */
+  leaseNow(modelId: string | undefined): Lease | undefined {
+    if (this.#parts.wishes.closing !== undefined || !this.#mailbox.begin()) return undefined
+    try {
+      return this.#parts.waitingRoom.leaseNow(modelId)
+    } catch (cause) {
+      this.#deps.log.error({ slot: this.#name, err: cause }, 'a fault in the slot actor')
+      return undefined
+    } finally {
+      this.#mailbox.end()
+    }
   }
 
   /** A fault of ours must not leave the one who asked without an answer. */
@@ -136,7 +156,7 @@ export class SlotActor {
   #release({ lease, isAnswered }: WishOf<'release'>): void {
     const { board, book, breaker, drain, evictions, idle, life, stops, waitingRoom } = this.#parts
     if (!book.close(lease)) return
-    this.#lastUsedMs = this.#deps.clock.nowMs()
+    this.lastUsedMs = this.#deps.clock.nowMs()
     const { engine } = life
     if (isAnswered && engine?.attemptId === lease.attemptId) breaker.answered(engine.binding.bound.modelId)
     waitingRoom.serve()

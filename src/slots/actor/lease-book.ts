@@ -1,50 +1,29 @@
 import type { Hal0Error } from '../../kernel/errors.ts'
-import type { EngineEndpoint, Lease } from '../slots.ts'
+import type { Lease } from '../slots.ts'
+import { FairQueue, type Waiter } from './fair-queue.ts'
+import { BookedLease, type Grantor, type LeaseGiver } from './lease.ts'
 
-/** A request that waits for the slot: for a load, or for a place at the engine. */
-export interface Waiter {
-  /** Ends the wait with a lease or an error; the book calls one of them once. */
-  resolve(lease: Lease): void
-  reject(reason: unknown): void
-  readonly waitMs: number
-  /** The model that must be loaded; undefined = whatever the slot has. */
-  readonly modelId?: string | undefined
-  /** Its place in the order of arrival; set by the book. */
-  nth?: number
-  /** Monotonic ms at which it came; set by the book. */
-  cameMs?: number
-  /** Cancels the timer that bounds the wait for a load. */
-  stopTimer?: (() => void) | undefined
-}
-
-/** Who grants leases: the engine that is up. */
-export interface Grantor {
-  readonly slot: string
-  readonly attemptId: string
-  readonly endpoint: EngineEndpoint
-  /** Leases at once; null = the engine queues for itself. */
-  readonly parallel: number | null
-}
+/** What the newest lease counts for in the average of how long they last. */
+const NEWEST_SHARE = 1 / 8
 
 /**
- * The leases and the queue of one slot, first come first served. Belongs to the slot's actor; nobody else touches it.
+ * The leases and the queue of one slot: in turn by key, within one first come first served. Belongs to the slot's actor; nobody else touches it.
  * Source: SPEC 1 "lease", 11 "Queues".
  */
-export class LeaseBook {
-  readonly #active = new Map<Lease, AbortController>()
-  readonly #waiting = new Set<Waiter>()
-  /** Those of them that want a certain model; nearly always none. */
-  readonly #choosy = new Set<Waiter>()
+export class LeaseBook implements LeaseGiver {
+  readonly #active = new Set<BookedLease>()
+  readonly #queue = new FairQueue()
   #arrived = 0
-  readonly #onReleased: (lease: Lease, isAnswered: boolean) => void
+  readonly #onReleased: (lease: BookedLease, isAnswered: boolean) => void
   readonly #nowMs: () => number
-  /** Monotonic ms at which an engine last sent something for a lease. */
-  lastMovedMs = Number.NEGATIVE_INFINITY
+  #lastMovedMs = Number.NEGATIVE_INFINITY
+  #meanLeaseMs: number | undefined
+  hasMoved = false
   /** Monotonic ms at which the last lease ended. */
   lastReleasedMs = Number.NEGATIVE_INFINITY
 
   /** `nowMs`: monotonic. */
-  constructor(nowMs: () => number, onReleased: (lease: Lease, isAnswered: boolean) => void) {
+  constructor(nowMs: () => number, onReleased: (lease: BookedLease, isAnswered: boolean) => void) {
     this.#nowMs = nowMs
     this.#onReleased = onReleased
   }
@@ -54,7 +33,7 @@ export class LeaseBook {
   }
 
   get queued(): number {
-    return this.#waiting.size
+    return this.#queue.size
   }
 
   /** How many have arrived so far: the `nth` of the next one. */
@@ -64,79 +43,110 @@ export class LeaseBook {
 
   /** Monotonic ms at which the oldest waiter came; undefined = nobody waits. */
   get oldestMs(): number | undefined {
-    const [oldest] = this.#waiting
-    return oldest?.cameMs
+    return this.#queue.oldest?.cameMs
+  }
+
+  /** How long leases have lasted of late, ms; undefined = none has ended yet. */
+  get meanLeaseMs(): number | undefined {
+    return this.#meanLeaseMs
+  }
+
+  /**
+   * Monotonic ms at which an engine last sent something for a lease, at the latest: what came since this was read before counts as of now.
+   * It is read every few seconds and written for every chunk, which must cost nothing.
+   */
+  get lastMovedMs(): number {
+    if (this.hasMoved) this.#lastMovedMs = this.#nowMs()
+    this.hasMoved = false
+    return this.#lastMovedMs
   }
 
   /** In order of arrival. */
   waiters(): Iterable<Waiter> {
-    return this.#waiting
+    return this.#queue.all()
   }
 
   /** Those that want a certain model, in order of arrival. */
   choosyWaiters(): Iterable<Waiter> {
-    return this.#choosy
+    return this.#queue.choosy()
   }
 
   enqueue(waiter: Waiter): void {
     waiter.nth = this.#arrived++
     waiter.cameMs = this.#nowMs()
-    this.#waiting.add(waiter)
-    if (waiter.modelId !== undefined) this.#choosy.add(waiter)
+    this.#queue.add(waiter)
   }
 
   /** False when the waiter has been answered already. */
   withdraw(waiter: Waiter): boolean {
     waiter.stopTimer?.()
-    this.#choosy.delete(waiter)
-    return this.#waiting.delete(waiter)
+    return this.#queue.remove(waiter)
   }
 
-  /** Gives leases to the waiters that may have one, oldest first, while the engine has places. Returns how many were given. */
-  grant(grantor: Grantor, mayHave: (waiter: Waiter) => boolean): number {
+  /** Who has to go, now that the queue has one too many with `newcomer`. It still waits: the caller withdraws it. */
+  refusedFor(newcomer: Waiter): Waiter {
+    return this.#queue.refusedFor(newcomer)
+  }
+
+  /** Gives leases to the waiters that may have one, while the engine has places (`parallel`; null = no end of them). Returns how many were given. */
+  grant(grantor: Grantor, parallel: number | null, mayHave: (waiter: Waiter) => boolean): number {
     let granted = 0
-    for (const waiter of this.#waiting) {
-      if (!mayHave(waiter)) continue
-      if (grantor.parallel !== null && this.#active.size >= grantor.parallel) break
-      this.withdraw(waiter)
+    while (this.#queue.size > 0 && (parallel === null || this.#active.size < parallel)) {
+      const waiter = this.#queue.takeNext(mayHave)
+      if (waiter === undefined) break
+      waiter.stopTimer?.()
       waiter.resolve(this.#open(grantor))
       granted++
     }
     return granted
   }
 
-  /** Ends every wait, or those that are `meant`, with the same reason. */
-  rejectAll(reason: Hal0Error, isMeant: (waiter: Waiter) => boolean = () => true): void {
-    for (const waiter of [...this.#waiting]) if (isMeant(waiter) && this.withdraw(waiter)) waiter.reject(reason)
+  /** A lease for somebody who comes and need not wait: the caller has seen that nobody waits and that there is a place. */
+  openNow(grantor: Grantor): Lease {
+    this.#arrived++
+    return this.#open(grantor)
   }
 
-  /** Takes every lease back: the holders' signals abort, and the leases no longer count. */
+  /** Ends every wait, or those that are `meant`, with the same reason. */
+  rejectAll(reason: Hal0Error, isMeant: (waiter: Waiter) => boolean = () => true): void {
+    for (const waiter of [...this.#queue.all()]) if (isMeant(waiter) && this.withdraw(waiter)) waiter.reject(reason)
+  }
+
+  /** Takes every lease back: the holders are told, and the leases no longer count. */
   revokeAll(reason: Hal0Error): void {
-    const revoked = [...this.#active.values()]
+    const revoked = [...this.#active]
     this.#active.clear()
-    for (const controller of revoked) controller.abort(reason)
+    for (const lease of revoked) {
+      try {
+        lease.revoke(reason)
+      } catch (cause) {
+        // A fault of one holder is not the slot's, nor that of the other holders.
+        queueMicrotask(() => {
+          throw cause
+        })
+      }
+    }
+  }
+
+  /** Called by a lease; the actor is told by message. */
+  released(lease: BookedLease, isAnswered: boolean): void {
+    this.#onReleased(lease, isAnswered)
   }
 
   /** Called by the actor for a lease whose release it was told of. False when it was revoked or released before. */
-  close(lease: Lease): boolean {
-    const isOpen = this.#active.delete(lease)
-    if (isOpen) this.lastReleasedMs = this.#nowMs()
-    return isOpen
+  close(lease: BookedLease): boolean {
+    if (!this.#active.delete(lease)) return false
+    const nowMs = this.#nowMs()
+    this.lastReleasedMs = nowMs
+    const tookMs = nowMs - lease.openedMs
+    const meanMs = this.#meanLeaseMs ?? tookMs
+    this.#meanLeaseMs = meanMs + (tookMs - meanMs) * NEWEST_SHARE
+    return true
   }
 
-  #open({ slot, attemptId, endpoint }: Grantor): Lease {
-    const controller = new AbortController()
-    const lease: Lease = {
-      slot,
-      attemptId,
-      endpoint,
-      revoked: controller.signal,
-      moved: () => {
-        this.lastMovedMs = this.#nowMs()
-      },
-      release: (outcome) => this.#onReleased(lease, outcome === 'answered'),
-    }
-    this.#active.set(lease, controller)
+  #open(grantor: Grantor): BookedLease {
+    const lease = new BookedLease(grantor, this, this.#nowMs())
+    this.#active.add(lease)
     return lease
   }
 }

@@ -14,16 +14,35 @@ export class Mailbox<Message> {
   }
 
   post(message: Message): void {
-    this.#inbox.push(message)
-    if (this.#handling) return
+    if (!this.begin()) {
+      this.#inbox.push(message)
+      return
+    }
+    this.#one(message)
+    this.end()
+  }
+
+  /** Takes the place of a message, for work whose caller wants the outcome at once: `end` must follow. False = a message is being handled. */
+  begin(): boolean {
+    if (this.#handling) return false
     this.#handling = true
-    for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) {
-      try {
-        this.#handle(next)
-      } catch (cause) {
-        this.#onFault(next, cause)
-      }
+    return true
+  }
+
+  /** The work of `begin` is done: what was posted meanwhile is handled now. */
+  end(): void {
+    while (this.#inbox.length > 0) {
+      const next = this.#inbox.shift()
+      if (next !== undefined) this.#one(next)
     }
     this.#handling = false
+  }
+
+  #one(message: Message): void {
+    try {
+      this.#handle(message)
+    } catch (cause) {
+      this.#onFault(message, cause)
+    }
   }
 }

@@ -12,12 +12,16 @@ export type RecordPatch = Partial<Pick<SlotStateRecord, 'message' | 'model_id' |
 
 /**
  * The state of one slot: applies the rules, persists the record, tells the bus. Only the slot's actor holds it.
- * serving ↔ ready follows every request; those flips reach disk and bus at most every FLIP_INTERVAL_MS, with the newest state.
+ * serving ↔ ready follows every request; one that still holds after FLIP_INTERVAL_MS reaches disk and bus then, never on a
+ * request's own turn; the record of a flip is made when somebody reads it.
  */
 export class StateBoard {
+  /** Without the flips since `#flippedAtMs`. */
   #record: SlotStateRecord
+  #state: SlotState
+  /** Wall clock, of the last flip that the record does not know of; undefined = it knows all. */
+  #flippedAtMs: number | undefined
   #announced: SlotState
-  #lastAnnouncedMs = Number.NEGATIVE_INFINITY
   #cancelTimer: CancelTimer | undefined
   #isClosed = false
   /** Outlives every change of `extra`. */
@@ -29,21 +33,33 @@ export class StateBoard {
     deps: { readonly clock: Clock; readonly bus: Publisher; readonly writer: RecordWriter },
   ) {
     this.#record = initial
+    this.#state = initial.state
     this.#announced = initial.state
     this.#breakers = initial.extra.breakers ?? []
     this.#deps = deps
   }
 
   get record(): SlotStateRecord {
+    if (this.#flippedAtMs !== undefined) this.#update({}, false, this.#flippedAtMs)
     return this.#record
   }
 
   get state(): SlotState {
-    return this.#record.state
+    return this.#state
+  }
+
+  /** As in the record, which is not made for it. */
+  get modelId(): string | null {
+    return this.#record.model_id
+  }
+
+  /** Why it is idle; null in any other state. */
+  get idleReason(): NonNullable<SlotStateRecord['extra']['idle_reason']> | null {
+    return this.#state === 'idle' ? (this.#record.extra.idle_reason ?? 'quiet') : null
   }
 
   /** Moves the state. Errors: `slot.illegal_transition`; nothing has changed then. */
-  apply(event: SlotEvent, patch: RecordPatch = {}): void {
+  apply(event: SlotEvent, patch?: RecordPatch): void {
     const from = this.state
     const transition = nextState(from, event)
     if (transition.kind === 'illegal') {
@@ -52,17 +68,29 @@ export class StateBoard {
       })
     }
     const isFlip = event === 'first_lease_taken' || event === 'last_lease_ended'
+    if (isFlip && patch === undefined) return this.#flip(transition.to)
     // A flip that was held back happened before this: without it the steps that are told would not be legal ones.
-    if (!isFlip && this.#announced !== from) this.#announce()
-    this.#update({ ...patch, state: transition.to }, transition.forced)
-    if (isFlip) this.#announceSoon()
-    else this.#announce()
+    if (this.#announced !== from) this.#announce()
+    this.#state = transition.to
+    this.#update(patch ?? {}, transition.forced)
+    this.#announce()
+  }
+
+  #flip(to: SlotState): void {
+    this.#state = to
+    this.#flippedAtMs = this.#deps.clock.nowMs()
+    if (this.#cancelTimer !== undefined || this.#isClosed) return
+    // A request that is shorter costs no event and no write; one timer serves all that come and go meanwhile.
+    this.#cancelTimer = this.#deps.clock.setTimer(FLIP_INTERVAL_MS, () => {
+      this.#cancelTimer = undefined
+      if (this.state !== this.#announced) this.#announce()
+    })
   }
 
   /** Same state, other facts: persisted, no event. Source: SPEC 4 "A same-state update". */
   refresh(patch: RecordPatch): void {
     this.#update(patch)
-    if (!this.#isClosed) this.#deps.writer.write(this.#record)
+    if (!this.#isClosed) this.#deps.writer.write(this.record)
   }
 
   /** What counts against its launches, to be known by the next daemon too. */
@@ -87,14 +115,16 @@ export class StateBoard {
     return this.#isClosed
   }
 
-  #update(patch: RecordPatch & { state?: SlotState }, forced = false): void {
+  #update(patch: RecordPatch, forced = false, atMs = this.#deps.clock.nowMs()): void {
     const { forced: _before, breakers: _kept, ...extra } = patch.extra ?? this.#record.extra
     const breakers = this.#breakers.length === 0 ? {} : { breakers: [...this.#breakers] }
+    this.#flippedAtMs = undefined
     this.#record = {
       ...this.#record,
       ...patch,
+      state: this.#state,
       extra: { ...extra, ...breakers, ...(forced ? { forced } : {}) },
-      updated_at: isoTime(this.#deps.clock.nowMs()),
+      updated_at: isoTime(atMs),
     }
   }
 
@@ -103,24 +133,13 @@ export class StateBoard {
     this.#cancelTimer = undefined
   }
 
-  #announceSoon(): void {
-    if (this.#cancelTimer !== undefined) return
-    const waitMs = this.#lastAnnouncedMs + FLIP_INTERVAL_MS - this.#deps.clock.monotonicMs()
-    if (waitMs <= 0) return this.#announce()
-    this.#cancelTimer = this.#deps.clock.setTimer(waitMs, () => {
-      this.#cancelTimer = undefined
-      if (this.state !== this.#announced) this.#announce()
-    })
-  }
-
   #announce(): void {
     this.#cancelFlip()
     if (this.#isClosed) return
-    this.#lastAnnouncedMs = this.#deps.clock.monotonicMs()
-    const { name, state, message, model_id: modelId, extra } = this.#record
+    const { name, state, message, model_id: modelId, extra } = this.record
     const from = this.#announced
     this.#announced = state
-    this.#deps.writer.write(this.#record)
+    this.#deps.writer.write(this.record)
     this.#deps.bus.publish({
       type: 'slot.state',
       severity: state === 'error' ? 'error' : 'info',

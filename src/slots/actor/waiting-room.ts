@@ -1,13 +1,16 @@
 import type { Hal0Error } from '../../kernel/errors.ts'
 import type { EngineLife } from '../life/engine-life.ts'
 import type { ActorDeps } from '../life/life-ports.ts'
-import { endpointOf } from '../life/started-engine.ts'
 import { chooseTurn, chooseTurnOfNone, type Turn } from '../rules/choose-turn.ts'
+import { queueRetryAfterS } from '../rules/queue-retry.ts'
 import { loadingError, noModelServedError, queueFullError, unloadingError } from '../slot-failures.ts'
+import type { Lease } from '../slots.ts'
 import type { ClaimBook } from './claim-book.ts'
 import type { DrainDeadline } from './drain-deadline.ts'
+import type { Waiter } from './fair-queue.ts'
 import type { FilesView } from './files-view.ts'
-import type { LeaseBook, Waiter } from './lease-book.ts'
+import { Grantors } from './grantors.ts'
+import type { LeaseBook } from './lease-book.ts'
 import type { StateBoard } from './state-board.ts'
 
 /** The parts of one slot that decide what a waiting request gets. */
@@ -43,9 +46,11 @@ export class WaitingRoom {
   #turnBegunAtNth = 0
   /** Somebody was told to ask again, because the load that runs will be there by itself. */
   #isPromised = false
+  readonly #grantors: Grantors
 
   constructor(parts: WaitingRoomParts, deps: ActorDeps, host: WaitingRoomHost) {
     this.#parts = parts
+    this.#grantors = new Grantors(parts.name)
     this.#deps = deps
     this.#host = host
   }
@@ -57,11 +62,41 @@ export class WaitingRoom {
     if (life.phase.kind === 'up' && !life.phase.hasModel && isOfUse) {
       return waiter.reject(noModelServedError(name, board.record.model_id))
     }
-    const { queueLimit } = this.#deps.settings
     book.enqueue(waiter)
     this.serve()
     // Only what still waits counts: a limit must not refuse a request that has a place.
-    if (book.queued > queueLimit && book.withdraw(waiter)) waiter.reject(queueFullError(name, queueLimit))
+    if (book.queued > this.#deps.settings.queueLimit) this.#refuseOne(waiter)
+  }
+
+  /**
+   * A lease where it needs no wait: exactly where `admit` would give one at once to somebody who comes when nobody waits. Undefined = `admit`
+   * has to be asked, and nothing has changed.
+   */
+  leaseNow(modelId: string | undefined): Lease | undefined {
+    const { book, claims, life, drain, board, files } = this.#parts
+    const { phase } = life
+    if (phase.kind !== 'up' || !phase.hasModel || book.queued > 0 || drain.isOn || !claims.isEmpty) return undefined
+    if (modelId !== undefined && modelId !== phase.engine.binding.bound.modelId) return undefined
+    if (phase.parallel !== null && book.inFlight >= phase.parallel) return undefined
+    if (board.state !== 'serving') board.apply('first_lease_taken')
+    return book.openNow(this.#grantors.of(phase, files.thinking))
+  }
+
+  /** The queue has one too many since this one came. */
+  #refuseOne(newcomer: Waiter): void {
+    const { name, book, life } = this.#parts
+    const { queueLimit } = this.#deps.settings
+    const { phase } = life
+    const refused = book.refusedFor(newcomer)
+    if (!book.withdraw(refused)) return
+    const retryAfterS = queueRetryAfterS({
+      queued: book.queued,
+      parallel: phase.kind === 'up' ? phase.parallel : null,
+      meanLeaseMs: book.meanLeaseMs,
+      loadMs: phase.kind === 'up' ? 0 : life.remainingLoadMs,
+    })
+    refused.reject(queueFullError(name, { limit: queueLimit, retryAfterS, isForOthers: refused !== newcomer }))
+    if (refused !== newcomer) this.left(refused)
   }
 
   /** The model whose turn is next; undefined = nobody waits for another one, or nothing is up. */
@@ -87,22 +122,20 @@ export class WaitingRoom {
 
   /** Gives every waiter what the moment allows: a place, a load, or a bound on its wait. */
   serve(): void {
-    const { name, book, life, drain, board, files, claims } = this.#parts
+    const { book, life, drain, board, claims, files } = this.#parts
+    // On the way of every request that ends.
+    if (book.queued === 0) return
     const { phase } = life
     const turn = this.#turn()
     if (phase.kind === 'up' && turn !== undefined) {
-      const grantor = {
-        slot: name,
-        attemptId: phase.attempt.id,
-        endpoint: endpointOf(phase.engine, files.thinking),
-        parallel: phase.parallel,
-      }
-      const granted = book.grant(grantor, (waiter) => turn.mayHave(waiter))
+      const granted = book.grant(this.#grantors.of(phase, files.thinking), phase.parallel, (waiter) =>
+        turn.mayHave(waiter),
+      )
       if (granted > 0 && board.state !== 'serving') board.apply('first_lease_taken')
       if (turn.nextModelId === undefined && claims.isEmpty) return
       if (turn.nextModelId !== undefined && book.inFlight === 0) this.#host.onTurnOver(turn.nextModelId)
     } else if (phase.kind === 'up' && !drain.isOn && claims.isEmpty) return
-    if (phase.kind === 'down' && book.queued > 0) {
+    if (phase.kind === 'down') {
       this.#isPromised = false
       this.#host.onLoadWanted()
     }

@@ -30,6 +30,7 @@ export function endpointOf(engine: StartedEngine, thinking: ThinkingChoice | und
     engineKey,
     alias: aliasOf(engine),
     onClientAbort: runner.onClientAbort,
+    ...(runner.usageOnRequest === true ? { usageOnRequest: true } : {}),
     ...(runner.key === 'comfyui' ? { dialect: 'comfyui' } : {}),
     routes: runner.routes,
     // What was pinned when this engine started is its own: nothing a request says is to look as if it could change it.

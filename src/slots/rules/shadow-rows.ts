@@ -5,7 +5,7 @@ export type ShadowService = 'asr' | 'embed'
 
 /** On what a shadow slot rides, or why on nothing. */
 export type Ride =
-  | { readonly kind: 'rides'; readonly service: ShadowService; readonly anchor: SlotRow }
+  | { readonly kind: 'rides'; readonly service: ShadowService; readonly anchor: string }
   /** `message` names the key that is missing, `remedy` is what to do; `anchor` where there is one. */
   | {
       readonly kind: 'stranded'
@@ -29,14 +29,11 @@ const SEED_ANCHOR = 'flm'
  * Which part of the NPU's one engine is this slot? Undefined = it is a slot with an engine of its own. Takes the row as the slot's own
  * actor shows it. Source: SPEC 8 "NPU".
  */
-export function shadowServiceOf({
-  device,
-  type,
-  runner,
-}: Pick<SlotRow, 'device' | 'type' | 'runner'>): ShadowService | undefined {
-  if (device !== 'npu' || runner !== RUNNER) return undefined
-  if (type === 'transcription') return 'asr'
-  return type === 'embedding' ? 'embed' : undefined
+export function shadowServiceOf(row: Pick<SlotRow, 'device' | 'type' | 'runner'>): ShadowService | undefined {
+  // Asked for every request: nearly always this is all.
+  if (row.device !== 'npu' || row.runner !== RUNNER) return undefined
+  if (row.type === 'transcription') return 'asr'
+  return row.type === 'embedding' ? 'embed' : undefined
 }
 
 /** Does this slot never have an engine of its own? */
@@ -44,16 +41,28 @@ export function isShadow(row: Pick<SlotRow, 'device' | 'type' | 'runner'>): bool
   return shadowServiceOf(row) !== undefined
 }
 
+/** What of a slot decides whether others ride on it. */
+export type AnchorRow = Pick<SlotRow, 'name' | 'device' | 'type' | 'runner' | 'model_id' | 'state'>
+
 /**
  * Which slot is the NPU's LLM, on which the shadows ride? The one that is up, else the first by name that has a model. Undefined = none has one.
  * Source: SPEC 8 "NPU".
  */
-export function chooseAnchor(rows: readonly SlotRow[]): SlotRow | undefined {
-  const able = rows
-    .filter(({ device, type, runner }) => device === 'npu' && type === 'llm' && runner === RUNNER)
-    .filter(({ model_id }) => model_id !== null)
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  return able.find(({ state }) => state !== 'offline' && state !== 'error') ?? able[0]
+export function chooseAnchor<Row extends AnchorRow>(rows: readonly Row[]): Row | undefined {
+  let best: Row | undefined
+  for (const row of rows) {
+    const isAble = row.device === 'npu' && row.type === 'llm' && row.runner === RUNNER && row.model_id !== null
+    if (isAble && (best === undefined || comesBefore(row, best))) best = row
+  }
+  return best
+}
+
+function comesBefore(one: AnchorRow, other: AnchorRow): boolean {
+  return isUp(one) === isUp(other) ? one.name < other.name : isUp(one)
+}
+
+function isUp({ state }: AnchorRow): boolean {
+  return state !== 'offline' && state !== 'error'
 }
 
 /**
@@ -63,7 +72,7 @@ export function chooseAnchor(rows: readonly SlotRow[]): SlotRow | undefined {
 export function chooseRide(
   name: string,
   service: ShadowService,
-  anchor: SlotRow | undefined,
+  anchor: Pick<SlotRow, 'name' | 'restart_needed'> | undefined,
   switches: Readonly<Record<ShadowService, boolean>> | undefined,
 ): Ride {
   const key = `[npu] ${service}`
@@ -91,11 +100,19 @@ export function chooseRide(
       remedy: `Restart it: \`hal0 slot restart ${anchor.name}\`.`,
     }
   }
-  return { kind: 'rides', service, anchor }
+  return { kind: 'rides', service, anchor: anchor.name }
 }
 
-/** The row of a shadow slot: what it is from its own file, how it is doing from its anchor. `own`: as its own actor shows it. */
-export function shadowRow(own: SlotRow, ride: Ride, { inFlight, queued }: ShadowCounts): SlotRow {
+/**
+ * The row of a shadow slot: what it is from its own file, how it is doing from its anchor. `own`: as its own actor shows it; `anchor`: the row of
+ * the slot that it rides on.
+ */
+export function shadowRow(
+  own: SlotRow,
+  ride: Ride,
+  anchor: SlotRow | undefined,
+  { inFlight, queued }: ShadowCounts,
+): SlotRow {
   const still = {
     ...own,
     autoload: false,
@@ -109,7 +126,8 @@ export function shadowRow(own: SlotRow, ride: Ride, { inFlight, queued }: Shadow
     in_flight: inFlight,
     queued,
   }
-  if (ride.kind === 'stranded') {
+  if (ride.kind === 'stranded' || anchor === undefined) {
+    const message = ride.kind === 'stranded' ? ride.message : ''
     return {
       ...still,
       state: 'offline',
@@ -121,11 +139,10 @@ export function shadowRow(own: SlotRow, ride: Ride, { inFlight, queued }: Shadow
       failure: null,
       breaker: null,
       phases: null,
-      message: ride.message,
-      config_problem: own.config_problem ?? ride.message,
+      message,
+      config_problem: own.config_problem ?? message,
     }
   }
-  const { anchor } = ride
   const { state, model_id, port, pid, runtime, parallel, idle_reason, failure, breaker, phases, managed_by } = anchor
   return {
     ...still,

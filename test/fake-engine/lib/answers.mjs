@@ -89,7 +89,7 @@ function cutAtStop(text, stop) {
 
 /** Asks for a limit under all the names that llama-server knows; -1 or none = until the end of text. @param {any} body */
 function limitOf(body) {
-  const asked = body.max_completion_tokens ?? body.max_tokens ?? body.n_predict
+  const asked = body.max_completion_tokens ?? body.max_tokens ?? body.max_output_tokens ?? body.n_predict
   return typeof asked === 'number' && asked >= 0 ? asked : Number.POSITIVE_INFINITY
 }
 
@@ -99,7 +99,7 @@ function limitOf(body) {
  * @param {{ prompt: string, last: string }} asked
  * @param {import('./knobs.mjs').Knobs} knobs
  * @param {number} ctxTokens
- * @param {string} [echo] replaces the text (knob `echo`)
+ * @param {string} [echo] replaces the text (knob `echo`, or what the route says)
  */
 export function planAnswer(body, asked, knobs, ctxTokens, echo) {
   const pieces = tokensOf(cutAtStop(echo ?? textFor(asked, knobs), body.stop))

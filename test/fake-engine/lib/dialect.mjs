@@ -1,4 +1,5 @@
 // The bytes of llama-server's three completion dialects: chunks, the last event, the whole answer.
+import { promptOf } from './answers.mjs'
 
 /** @typedef {'chat' | 'text' | 'native'} Dialect */
 
@@ -22,7 +23,7 @@ function usageOf(t) {
 }
 
 /** @param {Totals} t */
-function timingsOf(t) {
+export function timingsOf(t) {
   const predictedMs = Math.max(t.predictedMs, 0.001)
   const promptMs = Math.max(t.promptMs, 0.001)
   return {
@@ -77,11 +78,12 @@ export function dialectWriter({ dialect, id, created, model, knobs, includeUsage
     close: (t) => {
       if (dialect === 'native') return event(nativeEnd('', model, t, knobs))
       const done = knobs.sse_done ? `data: [DONE]${nl}` : ''
-      if (dialect === 'text') {
+      if (dialect === 'text' && !knobs.usage_on_request) {
         const choice = { text: '', index: 0, logprobs: null, finish_reason: t.finishReason }
         return event({ choices: [choice], ...facts, ...extras(t) }) + done
       }
-      const last = { choices: [{ finish_reason: t.finishReason, index: 0, delta: {} }], ...facts }
+      const closing = dialect === 'text' ? { text: '', index: 0, logprobs: null } : { index: 0, delta: {} }
+      const last = { choices: [{ finish_reason: t.finishReason, ...closing }], ...facts }
       if (!includeUsage) return event({ ...last, ...(knobs.timings ? { timings: timingsOf(t) } : {}) }) + done
       return event(last) + event({ choices: [], ...facts, ...extras(t) }) + done
     },
@@ -117,3 +119,22 @@ function nativeEnd(content, model, t, knobs) {
     ...(knobs.timings ? { timings: timingsOf(t) } : {}),
   }
 }
+
+/** @param {Dialect} dialect @returns {import('./complete.mjs').Kind} */
+const kindOf = (dialect) => ({
+  ask: (body) => promptOf(body, dialect === 'chat'),
+  streams: (body) => body.stream === true,
+  writer: ({ n, created, model, knobs, body }) =>
+    dialectWriter({
+      dialect,
+      id: `chatcmpl-fake-${n}`,
+      created,
+      model,
+      knobs,
+      includeUsage: body.stream_options?.include_usage === true,
+    }),
+})
+
+export const CHAT = kindOf('chat')
+export const TEXT = kindOf('text')
+export const NATIVE = kindOf('native')

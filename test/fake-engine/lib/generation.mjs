@@ -1,5 +1,5 @@
 // One answer being made: place in the queue, prefill, tokens over time, and every way in which it can go wrong.
-import { sendWhole } from './reply.mjs'
+import { JSON_TYPE, sendWhole } from './reply.mjs'
 
 /** Without a rate, so many chunks are made in one go, then the event loop gets a turn (so that aborts are seen). */
 const RUN_LENGTH = 64
@@ -146,7 +146,7 @@ export class Generation {
 
   /**
    * @param {ReturnType<typeof import('./answers.mjs').planAnswer>} plan
-   * @param {ReturnType<typeof import('./dialect.mjs').dialectWriter>} writer
+   * @param {import('./complete.mjs').Writer} writer
    * @param {Record<string, string>} headers
    */
   async answerWhole(plan, writer, headers) {
@@ -161,18 +161,18 @@ export class Generation {
     this.seen.phase = 'done'
     this.seen.status = 200
     const body = writer.whole(text, this.totals(plan, startMs))
-    sendWhole(this.res, 200, { ...headers, 'Content-Type': 'application/json; charset=utf-8' }, body, this.knobs())
+    sendWhole(this.res, 200, { ...headers, 'Content-Type': writer.wholeType ?? JSON_TYPE }, body, this.knobs())
   }
 
   /**
    * @param {ReturnType<typeof import('./answers.mjs').planAnswer>} plan
-   * @param {ReturnType<typeof import('./dialect.mjs').dialectWriter>} writer
+   * @param {import('./complete.mjs').Writer} writer
    */
   async answerStream(plan, writer) {
     const startMs = performance.now()
     this.seen.phase = 'mid_stream'
-    const open = writer.open()
-    if (open !== '' && this.knobs().die_after_tokens !== 0 && !(await this.put(open))) return
+    const open = writer.open(plan.promptTokens)
+    if (open.length > 0 && this.knobs().die_after_tokens !== 0 && !(await this.put(open))) return
     for (let i = 0; i < plan.count; ) {
       if (!this.isPlain(i, this.knobs()) && !(await this.before(i, startMs))) return
       let text = ''
@@ -188,7 +188,8 @@ export class Generation {
       this.res.socket?.end('ZZ\r\nnot a chunk\r\n')
       return
     }
-    const last = this.put(writer.close(this.totals(plan, startMs)))
+    const close = writer.close(this.totals(plan, startMs))
+    const last = close.length === 0 || this.put(close)
     if (last !== true && !(await last)) return
     this.seen.phase = 'done'
     this.res.end()
@@ -206,11 +207,11 @@ export class Generation {
     this.state.add('tokens', tokens)
   }
 
-  /** Writes with backpressure: a client that does not read holds the engine back. @param {string} text @returns {true | Promise<boolean>} */
+  /** Writes with backpressure: a client that does not read holds the engine back. @param {string | Buffer} text @returns {true | Promise<boolean>} */
   put(text) {
     if (this.aborted) return Promise.resolve(false)
     const size = this.knobs().write_bytes
-    if (size > 0) return this.putInPieces(Buffer.from(text), size)
+    if (size > 0) return this.putInPieces(typeof text === 'string' ? Buffer.from(text) : text, size)
     if (this.res.write(text)) return true
     return this.drained()
   }

@@ -3,6 +3,8 @@ import { STATUS_CODES } from 'node:http'
 
 /** @typedef {import('node:http').ServerResponse} Res */
 
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
 /**
  * @param {import('node:http').IncomingMessage} req
  * @param {import('./knobs.mjs').Knobs} knobs

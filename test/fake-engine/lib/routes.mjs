@@ -1,16 +1,17 @@
-// The routes of llama-server.
-import { embeddingOf, planAnswer, promptOf, textOfIds, tokenIds, tokensOf } from './answers.mjs'
-import { dialectWriter } from './dialect.mjs'
-import { Generation } from './generation.mjs'
-import { knobMistake } from './knobs.mjs'
-import { baseHeaders, sendError, sendGarbage, sendWhole } from './reply.mjs'
+// The routes of llama-server, and those that other engines have.
+import { textOfIds, tokenIds, tokensOf } from './answers.mjs'
+import { complete } from './complete.mjs'
+import { CHAT, NATIVE, TEXT } from './dialect.mjs'
+import { askMessages, MESSAGES } from './dialect-messages.mjs'
+import { RESPONSES } from './dialect-responses.mjs'
+import { IMAGES, SPEECH, TRANSCRIPTIONS } from './media.mjs'
+import { EMBEDDINGS, RERANK } from './pooled.mjs'
+import { baseHeaders, JSON_TYPE, sendError, sendWhole } from './reply.mjs'
 import { isSanityQuestion, sanityEngine } from './sanity.mjs'
 
 /** @typedef {import('./engine.mjs').Engine} Engine */
 /** @typedef {import('node:http').IncomingMessage} Req */
 /** @typedef {import('node:http').ServerResponse} Res */
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** @param {Engine} engine @param {Req} req @param {Res} res @param {number} status @param {unknown} value */
 function json(engine, req, res, status, value) {
@@ -65,153 +66,64 @@ export const GET_ROUTES = {
 GET_ROUTES['/models'] = GET_ROUTES['/v1/models']
 GET_ROUTES['/v1/health'] = GET_ROUTES['/health']
 
-/** @param {'chat' | 'text' | 'native'} dialect @returns {PostRoute} */
-const completion = (dialect) => (engine, req, res, seen, body) => {
-  if (!isSanityQuestion(body)) return complete(engine, req, res, seen, body, dialect)
+/** @typedef {(engine: Engine, req: Req, res: Res, seen: import('./state.mjs').Seen, body: any) => void | Promise<void>} PostRoute */
+
+/** Those that the sanity gate asks, too. @param {import('./complete.mjs').Kind} kind @returns {PostRoute} */
+const completion = (kind) => (engine, req, res, seen, body) => {
+  if (!isSanityQuestion(body)) return complete(engine, req, res, seen, body, kind)
   engine.state.leaveOut(seen)
-  return complete(sanityEngine(engine), req, res, seen, body, dialect)
+  return complete(sanityEngine(engine), req, res, seen, body, kind)
 }
 
-/** @typedef {(engine: Engine, req: Req, res: Res, seen: import('./state.mjs').Seen, body: any) => void | Promise<void>} PostRoute */
+/** @param {import('./complete.mjs').Kind} kind @returns {PostRoute} */
+const inference = (kind) => (engine, req, res, seen, body) => complete(engine, req, res, seen, body, kind)
+
+/** @type {import('./complete.mjs').Kind} */
+const INFILL = {
+  ...NATIVE,
+  ask: ({ input_prefix, input_suffix }) => {
+    if (typeof input_prefix !== 'string') return { mistake: '"input_prefix" is required' }
+    if (typeof input_suffix !== 'string') return { mistake: '"input_suffix" is required' }
+    return { prompt: `${input_prefix}\n${input_suffix}`, last: input_prefix }
+  },
+}
 
 /** @type {Record<string, PostRoute>} */
 export const POST_ROUTES = {
-  '/v1/chat/completions': completion('chat'),
-  '/chat/completions': completion('chat'),
-  '/v1/completions': completion('text'),
-  '/completion': completion('native'),
-  '/completions': completion('native'),
+  '/v1/chat/completions': completion(CHAT),
+  '/chat/completions': completion(CHAT),
+  '/v1/completions': completion(TEXT),
+  '/completion': completion(NATIVE),
+  '/completions': completion(NATIVE),
+  '/infill': inference(INFILL),
+  '/v1/responses': inference(RESPONSES),
+  '/v1/messages': inference(MESSAGES),
+  '/v1/messages/count_tokens': (engine, req, res, seen, body) => {
+    const asked = askMessages(body)
+    seen.phase = 'done'
+    if (!('mistake' in asked)) return json(engine, req, res, 200, { input_tokens: tokensOf(asked.prompt).length })
+    sendError(res, asked.status, baseHeaders(req, engine.knobs), asked.type, asked.mistake)
+  },
+  '/v1/embeddings': inference(EMBEDDINGS),
+  '/v1/rerank': inference(RERANK),
+  '/rerank': inference(RERANK),
+  '/v1/reranking': inference(RERANK),
+  '/v1/audio/speech': inference(SPEECH),
+  '/v1/audio/transcriptions': inference(TRANSCRIPTIONS),
+  '/v1/images/generations': inference(IMAGES),
   '/tokenize': (engine, req, res, seen, body) => {
     seen.phase = 'done'
-    json(engine, req, res, 200, { tokens: tokenIds(String(body.content ?? '')) })
+    const content = String(body.content ?? '')
+    const ids = tokenIds(content)
+    const pieces = body.with_pieces === true ? tokensOf(content) : undefined
+    const tokens = pieces === undefined ? ids : ids.map((id, i) => ({ id, piece: pieces[i] }))
+    json(engine, req, res, 200, { tokens })
   },
   '/detokenize': (engine, req, res, seen, body) => {
     seen.phase = 'done'
     json(engine, req, res, 200, { content: textOfIds(Array.isArray(body.tokens) ? body.tokens : []) })
   },
-  '/v1/embeddings': (engine, req, res, seen, body) => {
-    seen.phase = 'done'
-    if (!engine.knobs.embeddings) {
-      const message = 'This server does not support embeddings. Start it with `--embeddings`'
-      sendError(res, 501, baseHeaders(req, engine.knobs), 'not_supported_error', message)
-      return
-    }
-    const inputs = (Array.isArray(body.input) ? body.input : [body.input ?? '']).map(String)
-    const tokens = inputs.reduce((/** @type {number} */ sum, /** @type {string} */ s) => sum + tokensOf(s).length, 0)
-    json(engine, req, res, 200, {
-      object: 'list',
-      model: engine.answerModel(),
-      data: inputs.map((/** @type {string} */ s, /** @type {number} */ index) => ({
-        object: 'embedding',
-        index,
-        embedding: embeddingOf(s),
-      })),
-      usage: { prompt_tokens: tokens, total_tokens: tokens },
-    })
-  },
 }
 
-/**
- * @param {Engine} engine @param {Req} req @param {Res} res @param {import('./state.mjs').Seen} seen @param {any} body
- * @param {'chat' | 'text' | 'native'} dialect
- */
-async function complete(engine, req, res, seen, body, dialect) {
-  const state = engine.state
-  state.add('inference')
-  engine.tookRequest()
-  const own = body.fake
-  const mistake = own === undefined ? undefined : knobMistake(own)
-  if (mistake !== undefined) return refuse(engine, req, res, seen, mistake)
-  // A request may carry knobs of its own; read afresh each time, since the engine's may change under way.
-  const knobs = own === undefined ? () => engine.knobs : () => ({ ...engine.knobs, ...own })
-  const asked = promptOf(body, dialect === 'chat')
-  if ('mistake' in asked) return refuse(engine, req, res, seen, asked.mistake)
-
-  const k = knobs()
-  const plan = planAnswer(body, asked, k, engine.ctxTokens, k.echo ? engine.echoOf(seen) : undefined)
-  if (plan.promptTokens >= engine.ctxTokens) {
-    seen.phase = 'done'
-    const message = `request (${plan.promptTokens} tokens) exceeds the available context size (${engine.ctxTokens} tokens), try increasing it`
-    const more = { n_prompt_tokens: plan.promptTokens, n_ctx: engine.ctxTokens }
-    return sendError(res, 400, baseHeaders(req, k), 'exceed_context_size_error', message, more)
-  }
-  const gen = new Generation({
-    res,
-    seen,
-    state,
-    sequences: engine.sequences,
-    gates: engine.gates,
-    knobs,
-    die: (why) => engine.die(why),
-  })
-  res.once('close', () => {
-    if (seen.phase !== 'done') {
-      gen.abort()
-      state.abort(seen)
-    }
-    gen.leave()
-  })
-  if (!(await gen.begin())) return
-  state.add('prompt_tokens', plan.promptTokens)
-  if (fail(engine, req, res, seen, knobs())) return
-
-  const writer = dialectWriter({
-    dialect,
-    id: `chatcmpl-fake-${seen.n}`,
-    created: engine.startedS,
-    model: engine.answerModel(),
-    knobs: k,
-    includeUsage: body.stream_options?.include_usage === true,
-  })
-  const headers = baseHeaders(req, k)
-  if (body.stream === true) {
-    headers['X-Accel-Buffering'] = 'no'
-    headers['Content-Type'] = 'text/event-stream'
-    const socket = res.socket
-    // Promised keep-alive, but closed: what a real llama-server was seen to do after a stream.
-    if (k.close_after_sse) res.once('finish', () => socket?.end())
-    if (k.die_after_tokens === 0 && !k.headers_early) {
-      await gen.before(0, 0)
-      return
-    }
-    seen.status = 200
-    res.writeHead(200, headers)
-    if (k.headers_early) {
-      res.flushHeaders()
-      seen.phase = 'mid_stream'
-    }
-    await gen.answerStream(plan, writer)
-  } else {
-    await gen.answerWhole(plan, writer, headers)
-  }
-  if (seen.phase === 'done') {
-    gen.leave()
-    engine.answered(res)
-  }
-}
-
-/** @param {Engine} engine @param {Req} req @param {Res} res @param {import('./state.mjs').Seen} seen @param {string} message */
-function refuse(engine, req, res, seen, message) {
-  seen.phase = 'done'
-  seen.status = 400
-  sendError(res, 400, baseHeaders(req, engine.knobs), 'invalid_request_error', message)
-}
-
-/** Planned errors and garbage. @param {Engine} engine @param {Req} req @param {Res} res @param {import('./state.mjs').Seen} seen @param {import('./knobs.mjs').Knobs} k */
-function fail(engine, req, res, seen, k) {
-  if (k.error_status !== 0 && engine.takeError()) {
-    seen.phase = 'done'
-    seen.status = k.error_status
-    const headers = { ...baseHeaders(req, k), ...k.error_headers }
-    if (k.error_body === null)
-      sendError(res, k.error_status, headers, 'server_error', 'planned error of the fake engine')
-    else {
-      const body = typeof k.error_body === 'string' ? k.error_body : JSON.stringify(k.error_body)
-      sendWhole(res, k.error_status, { 'Content-Type': JSON_TYPE, ...headers }, body, k)
-    }
-    return true
-  }
-  if (k.garbage === null) return false
-  seen.phase = 'done'
-  return sendGarbage(res, baseHeaders(req, k), k)
-}
+/** Those whose body is multipart/form-data. */
+export const FORM_ROUTES = new Set(['/v1/audio/transcriptions'])

@@ -60,11 +60,35 @@ export class EngineState {
   ring = []
   /** @type {Set<() => void>} */
   waiters = new Set()
+  /** Open connections. @type {Set<import('node:net').Socket>} */
+  #sockets = new Set()
+  /** Of connections that are closed, less what was counted before the last reset. */
+  #closed = { read: 0, written: 0 }
 
   /** @param {keyof EngineState['counters']} name @param {number} [by] */
   add(name, by = 1) {
     this.counters[name] += by
     if (this.waiters.size > 0) this.changed()
+  }
+
+  /** Costs nothing on the way of a request: the socket counts, and is asked when somebody looks. @param {import('node:net').Socket} socket */
+  watchBytes(socket) {
+    this.#sockets.add(socket)
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      this.#closed.read += socket.bytesRead
+      this.#closed.written += socket.bytesWritten
+    })
+  }
+
+  /** What came in and what the kernel has taken, in bytes, the control routes' too. */
+  bytes() {
+    const sum = { ...this.#closed }
+    for (const socket of this.#sockets) {
+      sum.read += socket.bytesRead
+      sum.written += socket.bytesWritten - socket.writableLength
+    }
+    return sum
   }
 
   changed() {
@@ -138,10 +162,16 @@ export class EngineState {
     this.byPath = {}
     this.abortLog = []
     this.ring = []
+    const { read, written } = this.bytes()
+    this.#closed.read -= read
+    this.#closed.written -= written
   }
 
   view() {
+    const { read, written } = this.bytes()
     return {
+      bytes_read: read,
+      bytes_written: written,
       counters: this.counters,
       by_path: this.byPath,
       abort_log: this.abortLog,

@@ -1,0 +1,29 @@
+// Bytes of streams a second: answers of 256 chunks that the engine writes without a pause.
+import { addErrors, chatBody, interleave } from '../lib/work.mjs'
+import { floodTarget } from '../lib/wrk.mjs'
+import { wholeStream } from '../engine/answers.mjs'
+
+const CONNECTIONS = 8
+const CHUNKS = 256
+const ANSWER_BYTES = wholeStream('bench', CHUNKS).length
+const MIB = 1024 ** 2
+
+/** @type {import('../lib/line.mjs').Line} */
+export const streamed = {
+  key: 'streamed',
+  title: `streamed bytes, ${CHUNKS} chunks an answer, ${CONNECTIONS} connections`,
+  measure: async ({ rounds, seconds, warmSeconds }, bench) => {
+    const stage = await bench.stage()
+    const body = chatBody(`stream ${CHUNKS}`, { stream: true })
+    /** @type {Record<string, number>} */
+    const errors = {}
+    const fire = async (/** @type {import('../lib/stage.mjs').Target} */ target, /** @type {string} */ side, /** @type {number} */ forSeconds) => {
+      const result = await floodTarget(target, { connections: CONNECTIONS, seconds: forSeconds, body })
+      addErrors(errors, result.errors, side)
+      return { mib_s: (result.perSecond * ANSWER_BYTES) / MIB }
+    }
+    await interleave(1, stage, (target, side) => fire(target, side, warmSeconds))
+    const sides = await interleave(rounds, stage, (target, side) => fire(target, side, seconds))
+    return { sides, errors, facts: { answer_bytes: ANSWER_BYTES, chunks: CHUNKS } }
+  },
+}

@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import type { Guard } from './access/guard.ts'
+import type { LiveSettings } from './config/settings/live-settings.ts'
+import type { RouteExplanation } from './contract/route-explanation.ts'
+import type { EventBus } from './events/bus.ts'
+import type { Home } from './files/home.ts'
+import type { Fleet } from './fleet.ts'
+import { createGateway, type Gateway } from './gateway/gateway.ts'
+import { createLedger, type RequestLedger } from './gateway/ledger.ts'
+import { createRequestLog } from './gateway/ledger-log.ts'
+import { explainRoute } from './gateway/rules/explain-route.ts'
+import type { OnDemandSlot } from './gateway/send-to-slot.ts'
+import type { GatewaySettings } from './gateway/settings.ts'
+import type { Clock } from './kernel/clock.ts'
+import type { Log } from './kernel/log.ts'
+import type { RunnerRegistry } from './runners/registry.ts'
+import type { EngineRoute, Runner } from './runners/runner.ts'
+
+/** The gateway with what it tells of requests, and the same walk for those who ask how a request would go. */
+export interface WiredGateway {
+  readonly gateway: Gateway
+  readonly ledger: RequestLedger
+  explain(question: { readonly model: string; readonly path: string }): RouteExplanation
+}
+
+export interface GatewayWiring {
+  readonly home: Home
+  readonly fleet: Fleet
+  readonly guard: Guard
+  readonly settings: GatewaySettings
+  readonly live: Pick<LiveSettings, 'modelIds'>
+  readonly runners: RunnerRegistry
+  readonly onDemand: OnDemandSlot
+  readonly clock: Clock
+  readonly log: Log
+  /** Of the daemon's log; undefined = requests are not logged. */
+  readonly writeInfo: ((lines: string) => void) | undefined
+  readonly bus: EventBus
+}
+
+/** Builds the inference path of the daemon. */
+export function wireGateway(wiring: GatewayWiring): WiredGateway {
+  const { home, fleet, guard, settings, live, runners, onDemand, clock, log, bus } = wiring
+  const { slots, arbiter, imageDefaults, metrics, store } = fleet
+  const ledger = createLedger(clock, [createRequestLog(wiring.writeInfo), metrics.onRequests, store.usage.record], log)
+  const runnersFor = runnersByRoute(runners)
+  const registeredModels = (): ReadonlySet<string> => live.modelIds()
+  const gateway = createGateway({
+    ...{ slots, guard, settings, onDemand, registeredModels, runnersFor, arbiter, imageDefaults, log, clock, bus },
+    spillFolder: join(home.varLib, 'tmp'),
+    onRecord: (record) => ledger.add(record),
+  })
+  return {
+    gateway,
+    ledger,
+    explain: (question) => {
+      const { unknownModel, onDemandSlot } = settings
+      const registered = registeredModels()
+      return explainRoute({ ...question, rows: slots.views(), unknownModel, onDemandSlot, registered, runnersFor })
+    },
+  }
+}
+
+/** Which runners have a route; looked up once for each set of runners. */
+function runnersByRoute(runners: RunnerRegistry): (route: EngineRoute) => readonly string[] {
+  let known: readonly Runner[] | undefined
+  let byRoute = new Map<EngineRoute, readonly string[]>()
+  return (route) => {
+    const all = runners.all()
+    if (all !== known) {
+      known = all
+      byRoute = new Map()
+    }
+    const before = byRoute.get(route)
+    if (before !== undefined) return before
+    const keys = all.filter(({ routes }) => routes.includes(route)).map(({ key }) => key)
+    byRoute.set(route, keys)
+    return keys
+  }
+}

@@ -1,0 +1,193 @@
+import type { Exchange } from '../exchange.ts'
+import type { AnswerMode } from '../rules/choose-answer-mode.ts'
+import { clientResponseHeaders } from '../rules/headers.ts'
+import { type AnswerHead, valueOf } from '../wire/answer-head.ts'
+import { type ClientStallGuard, createClientStallGuard, takenBytesOf } from './client-stall.ts'
+
+export interface ClientOutletOptions {
+  /** Longest time without the client taking a byte while data waits, ms; 0 = none. */
+  readonly clientStallMs: number
+  /** The client takes no more for now. */
+  readonly onHold: () => void
+  readonly onGo: () => void
+}
+
+/** How the end of the answer is told to the client. `close`: HTTP/1.0 knows no chunks. */
+type Framing = 'length' | 'chunked' | 'close'
+
+const CRLF = '\r\n'
+const LAST_CHUNK = Buffer.from('0\r\n\r\n')
+const NOTHING = Buffer.alloc(0)
+/** JSON up to this length is written with its head in one go. */
+const ONE_WRITE_BYTES = 32 * 1024
+/** hal0's own word on these, in an event stream. */
+const EVENT_HEADERS = new Set(['x-accel-buffering'])
+
+/**
+ * The way out to one client: head, framing, backpressure. Chunks are framed here and not by node, so that those of an engine can pass as
+ * they are; what comes at once leaves in one write.
+ */
+export class ClientOutlet {
+  readonly #exchange: Exchange
+  readonly #options: ClientOutletOptions
+  #stallGuard: ClientStallGuard | undefined
+  #framing: Framing = 'length'
+  #hasBody = true
+  /** Framed, ready to leave. */
+  #pending: Buffer[] = []
+  #isHeadWritten = false
+  #isHeld = false
+  #isStopped = false
+
+  constructor(exchange: Exchange, options: ClientOutletOptions) {
+    this.#exchange = exchange
+    this.#options = options
+  }
+
+  get isChunked(): boolean {
+    return this.#framing === 'chunked'
+  }
+
+  /** The head of an answer that streams. */
+  begin(head: AnswerHead, mode: AnswerMode): void {
+    const { res, req } = this.#exchange
+    res.on('drain', this.#onDrain)
+    const lines = clientResponseHeaders(head.lines, mode === 'events' ? EVENT_HEADERS : undefined)
+    // Proxies with default settings would collect the stream.
+    if (mode === 'events') {
+      lines.push('X-Accel-Buffering', 'no')
+      if (valueOf(head.lines, 'cache-control') === undefined) lines.push('Cache-Control', 'no-cache')
+    }
+    const { framing } = head
+    this.#hasBody = framing.kind !== 'none'
+    if (mode === 'raw' && framing.kind === 'length') {
+      lines.push('Content-Length', String(framing.bytes))
+    } else if (framing.kind === 'none') {
+      const length = valueOf(head.lines, 'content-length')
+      if (length !== undefined && head.status !== 204) lines.push('Content-Length', length)
+    } else if (req.httpVersionMinor === 0) this.#framing = 'close'
+    else {
+      this.#framing = 'chunked'
+      lines.push('Transfer-Encoding', 'chunked')
+    }
+    this.#exchange.writeHead(head.status, lines)
+    // The framing is ours.
+    if (this.#framing === 'chunked') res.chunkedEncoding = false
+  }
+
+  /** A whole answer with its length. */
+  sendWhole(head: AnswerHead, body: Buffer): void {
+    const { res } = this.#exchange
+    const lines = clientResponseHeaders(head.lines)
+    lines.push('Content-Length', String(body.length))
+    this.#exchange.writeHead(head.status, lines)
+    this.#isHeadWritten = true
+    this.#exchange.bytesSent += body.length
+    // As a text it goes into one write with the head.
+    if (body.length <= ONE_WRITE_BYTES) res.end(body.toString('latin1'), 'latin1')
+    else res.end(body)
+    if (res.writableLength > 0) this.#guard().watch()
+  }
+
+  /** Bytes of the answer, valid for this call only; they leave at the next `flush`. */
+  send(data: Buffer): void {
+    if (data.length === 0 || this.#isStopped) return
+    this.#exchange.bytesSent += data.length
+    this.#pending.push(this.#framing === 'chunked' ? framed(data) : Buffer.from(data))
+  }
+
+  /** The same for whole chunks with their framing. */
+  sendChunks(chunks: Buffer): void {
+    if (this.#isStopped) return
+    this.#exchange.bytesSent += chunks.length
+    this.#pending.push(Buffer.from(chunks))
+  }
+
+  flush(): void {
+    if (this.#isStopped) return
+    const { res } = this.#exchange
+    const bytes = this.#takePending()
+    if (bytes === undefined) {
+      if (this.#isHeadWritten || !res.headersSent) return
+      this.#isHeadWritten = true
+      return res.flushHeaders()
+    }
+    this.#isHeadWritten = true
+    // What the kernel has taken at once does not wait, however much it was.
+    if (res.write(bytes) || res.writableLength === 0 || this.#isHeld) return
+    this.#isHeld = true
+    this.#guard().watch()
+    this.#options.onHold()
+  }
+
+  /** The last bytes, and the end. */
+  end(data: Buffer): void {
+    if (this.#isStopped) return
+    const { res } = this.#exchange
+    this.send(data)
+    const last = this.#framing === 'chunked' && this.#hasBody ? LAST_CHUNK : NOTHING
+    if (last.length > 0) this.#pending.push(last)
+    const bytes = this.#takePending()
+    this.#isHeld = false
+    this.#isStopped = true
+    if (bytes === undefined) res.end()
+    else res.end(bytes)
+    if (res.writableLength === 0) this.#stallGuard?.rest()
+    else this.#guard().watch()
+  }
+
+  /** The answer cannot be finished: the connection ends. */
+  cut(): void {
+    this.#exchange.res.destroy()
+  }
+
+  /** The client is gone. */
+  stop(): void {
+    this.#isStopped = true
+    this.#pending = []
+    this.#stallGuard?.rest()
+  }
+
+  #takePending(): Buffer | undefined {
+    const pending = this.#pending
+    if (pending.length === 0) return undefined
+    this.#pending = []
+    return pending.length === 1 ? pending[0] : Buffer.concat(pending)
+  }
+
+  #guard(): ClientStallGuard {
+    if (this.#stallGuard !== undefined) return this.#stallGuard
+    const { clock, req, res } = this.#exchange
+    const guard = createClientStallGuard(
+      clock,
+      this.#options.clientStallMs,
+      () => takenBytesOf(req.socket),
+      () => this.#onStall(),
+    )
+    res.once('close', () => guard.rest())
+    this.#stallGuard = guard
+    return guard
+  }
+
+  readonly #onDrain = (): void => {
+    if (!this.#isHeld || this.#isStopped) return
+    this.#isHeld = false
+    this.#stallGuard?.rest()
+    this.#options.onGo()
+  }
+
+  #onStall(): void {
+    this.#exchange.facts.failure ??= 'client_stalled'
+    // The rest follows from the closed connection, as with any client that leaves.
+    this.#exchange.res.destroy()
+  }
+}
+
+function framed(data: Buffer): Buffer {
+  const size = data.length.toString(16) + CRLF
+  const bytes = Buffer.allocUnsafe(size.length + data.length + CRLF.length)
+  bytes.write(size, 0, 'latin1')
+  data.copy(bytes, size.length)
+  bytes.write(CRLF, size.length + data.length, 'latin1')
+  return bytes
+}

@@ -1,0 +1,86 @@
+import { Hal0Error } from '../../kernel/errors.ts'
+import { noSlotError } from '../../slots/slot-failures.ts'
+import type { EngineBody } from '../body/engine-body.ts'
+import { liveBodyOf } from '../body/live-body.ts'
+import type { Exchange } from '../exchange.ts'
+import { relay } from '../relay.ts'
+import { findByAlias, findByName, type RouteCandidate } from '../rules/find-slot.ts'
+import { engineRequestHeaders } from '../rules/headers.ts'
+import type { RouteMatch } from '../rules/match-route.ts'
+import { rankOf } from '../rules/rank-slots.ts'
+import { readUpstream, wantsWebSocket } from '../rules/read-upstream.ts'
+import { sentToSlot } from '../send-to-slot.ts'
+import { type InferenceDeps, waitOf } from './inference-route.ts'
+
+type UpstreamMatch = Extract<RouteMatch, { kind: 'upstream' }>
+
+/** A load that is under way may be over by then. */
+const LOOK_AGAIN_S = 2
+
+/**
+ * `/upstream/<slot>/…`: any method and path of the slot's engine, byte for byte both ways; its errors too. It loads a cold slot, waits and
+ * counts as use like any request, but a look at the engine (`readUpstream`) never loads. Rejects with the Hal0Error for the client, or with
+ * CLIENT_GONE. Errors: `slot.not_found`, `slot.not_ready`, `slot.loading`, `dispatch.route_unsupported`. Source: SPEC 11.
+ */
+export async function serveUpstream(exchange: Exchange, match: UpstreamMatch, deps: InferenceDeps): Promise<void> {
+  const { req, facts } = exchange
+  const rows = deps.slots.views()
+  const byName = findByName(match.slot, rows)
+  const row = byName ?? findByAlias(match.slot, rows)
+  if (row === undefined) {
+    throw noSlotError(
+      match.slot,
+      rows.map(({ name }) => name),
+    )
+  }
+  const { name: slot } = row
+  facts.slot = slot
+  facts.reason = byName === undefined ? `1 alias of ${slot}` : '1 slot name'
+  if (wantsWebSocket(req.headers.upgrade)) throw webSocketError(slot)
+  const method = req.method ?? 'GET'
+  const { path, isLook } = readUpstream(method, match.rest)
+  if (isLook && rankOf(row) !== 0) throw notUpError(row)
+  const waitMs = waitOf(exchange, deps.settings.loadWaitS)
+  const body = bodyOf(exchange, deps)
+  await sentToSlot(exchange, { slot, onDemandModel: undefined, waitMs }, deps, (lease, mayComeAgain, sent) => {
+    const { engineKey } = lease.endpoint
+    const headers = engineRequestHeaders(req.rawHeaders, { engineKey, requestId: exchange.id, contentType: 'as_sent' })
+    relay(
+      exchange,
+      lease,
+      {
+        ...{ method, path, headers, body, stream: false },
+        answer: { kind: 'raw' },
+        mayComeAgain: mayComeAgain && body.kind === 'none',
+      },
+      deps,
+      sent,
+    )
+  })
+}
+
+function bodyOf({ req }: Exchange, { bodies }: InferenceDeps): EngineBody {
+  const { 'content-length': sizeBytes, 'transfer-encoding': coding } = req.headers
+  if (coding === undefined && (sizeBytes === undefined || sizeBytes === '0')) return { kind: 'none' }
+  return { kind: 'live', body: liveBodyOf(req, bodies.silence) }
+}
+
+function notUpError(row: RouteCandidate): Hal0Error {
+  const { name: slot, state } = row
+  const why = 'a look at its engine does not load it'
+  if (rankOf(row) === 1) {
+    return Hal0Error.of('slot.loading', `Slot "${slot}" is ${state}; ${why}`, {
+      retryAfterS: LOOK_AGAIN_S,
+      details: { slot, state },
+    })
+  }
+  return Hal0Error.of('slot.not_ready', `Slot "${slot}" is not loaded (${state}); ${why}`, {
+    details: { slot, state, remedy: `Load it: \`hal0 slot load ${slot}\`. Any other request to it does so too.` },
+  })
+}
+
+function webSocketError(slot: string): Hal0Error {
+  return Hal0Error.of('dispatch.route_unsupported', 'WebSockets are not passed through; plain HTTP is', {
+    details: { slot, remedy: `Ask the engine of slot "${slot}" by plain HTTP below /upstream/${slot}/.` },
+  })
+}

@@ -1,0 +1,159 @@
+import type { TokenUsage } from '../../contract/request-record.ts'
+import { fieldOf, parseJson } from '../../kernel/read-json.ts'
+import { findValue } from './find-value.ts'
+import { asciiBytes, type ByteRange, LBRACE, LF, skipSpaces, standsAt } from './json-marks.ts'
+import type { Dialect } from './route-table.ts'
+import { type BackField, eachObjectBack, isKey } from './scan-back.ts'
+
+const USAGE = asciiBytes('usage')
+const TIMINGS = asciiBytes('timings')
+const RESPONSE = asciiBytes('response')
+const MESSAGE = asciiBytes('message')
+const DATA = asciiBytes('data:')
+
+const UNKNOWN: TokenUsage = { promptTokens: null, completionTokens: null, cachedTokens: null }
+
+/**
+ * How many tokens did the engine count? Read from its own `usage`, else from llama-server's `timings`, in what was kept of its answer. `tail`: the last bytes
+ * of a JSON body or an event stream; it begins in the middle of anything, and lines of HTTP chunking may stand between its lines. `head`: how the answer
+ * began, or an event that the client did not get (`EventFilter.head`); it may be cut off. The tail is believed before the head. What looks like usage in the model's
+ * text, in arguments of a tool or in an echo of the request is not believed. Null = the engine did not say; never guessed. Source: SPEC 11 "Usage".
+ */
+export function readUsage(dialect: Dialect, head: Uint8Array, tail: Uint8Array): TokenUsage | null {
+  const late = usageOfTail(dialect, tail)
+  const isWhole = late !== undefined && late.promptTokens !== null && late.completionTokens !== null
+  const early = isWhole ? undefined : usageOfHead(dialect, head)
+  const usage: TokenUsage = {
+    promptTokens: late?.promptTokens ?? early?.promptTokens ?? null,
+    completionTokens: late?.completionTokens ?? early?.completionTokens ?? null,
+    cachedTokens: late?.cachedTokens ?? early?.cachedTokens ?? null,
+  }
+  const saysNothing = usage.promptTokens === null && usage.completionTokens === null && usage.cachedTokens === null
+  return saysNothing ? null : usage
+}
+
+/** Of the last event, or the body, that tells any. */
+function usageOfTail(dialect: Dialect, tail: Uint8Array): TokenUsage | undefined {
+  let found: TokenUsage | undefined
+  let seen = new SeenFields(dialect, tail)
+  eachObjectBack(
+    tail,
+    (field) => seen.visit(field),
+    (way) => {
+      if (way.kind !== 'broken') found = seen.usage(way.kind === 'cut')
+      seen = new SeenFields(dialect, tail)
+      return found !== undefined
+    },
+  )
+  return found
+}
+
+/** The fields of one object that may tell of tokens. */
+class SeenFields {
+  readonly #dialect: Dialect
+  readonly #text: Uint8Array
+  #usage: BackField | undefined
+  #timings: BackField | undefined
+  /** Of an object within the event; it counts when that is the `response`. */
+  #inner: BackField | undefined
+
+  constructor(dialect: Dialect, text: Uint8Array) {
+    this.#dialect = dialect
+    this.#text = text
+  }
+
+  visit(field: BackField): void {
+    if (field.depth === 2 && this.#dialect === 'responses' && isKey(this.#text, field, USAGE)) this.#inner ??= field
+    if (field.depth !== 1) return
+    if (isKey(this.#text, field, USAGE)) this.#usage ??= field
+    else if (isKey(this.#text, field, TIMINGS)) this.#timings ??= field
+    // What is in a value is met before its key.
+    if (this.#inner === undefined || this.#inner.valueEnd > field.valueEnd) return
+    if (isKey(this.#text, field, RESPONSE)) this.#usage ??= this.#inner
+    this.#inner = undefined
+  }
+
+  /** `isCut`: a long response hides its own key; no other object so near the end of an event has usage. */
+  usage(isCut: boolean): TokenUsage | undefined {
+    const field = this.#usage ?? (isCut ? this.#inner : undefined)
+    const told = field === undefined ? undefined : ofUsage(this.#dialect, this.#text, rangeOf(field))
+    const timed = this.#timings === undefined ? undefined : ofTimings(this.#text, rangeOf(this.#timings))
+    if (told === undefined) return timed
+    return {
+      promptTokens: told.promptTokens ?? timed?.promptTokens ?? null,
+      completionTokens: told.completionTokens ?? timed?.completionTokens ?? null,
+      cachedTokens: told.cachedTokens ?? timed?.cachedTokens ?? null,
+    }
+  }
+}
+
+function rangeOf({ valueStart, valueEnd }: BackField): ByteRange {
+  return { start: valueStart, end: valueEnd }
+}
+
+function usageOfHead(dialect: Dialect, head: Uint8Array): TokenUsage | undefined {
+  if (head[skipSpaces(head, 0, head.length)] === LBRACE) return usageIn(dialect, head, 0, head.length)
+  let at = 0
+  while (at < head.length) {
+    const lf = head.indexOf(LF, at)
+    const end = lf < 0 ? head.length : lf
+    if (standsAt(head, at, DATA)) {
+      const told = usageIn(dialect, head, at + DATA.length, end)
+      if (told !== undefined) return told
+    }
+    at = end + 1
+  }
+  return undefined
+}
+
+/** Of an object that begins at `from` and may be cut off at `end`. */
+function usageIn(dialect: Dialect, text: Uint8Array, from: number, end: number): TokenUsage | undefined {
+  const own = findValue(text, from, end, USAGE)
+  const told = own === undefined ? undefined : ofUsage(dialect, text, own)
+  if (told !== undefined || dialect === 'openai') return told
+  const holder = findValue(text, from, end, dialect === 'anthropic' ? MESSAGE : RESPONSE, true)
+  const inner = holder === undefined ? undefined : findValue(text, holder.start, holder.end, USAGE)
+  return inner === undefined ? undefined : ofUsage(dialect, text, inner)
+}
+
+/** Undefined = it tells nothing (`null`, another shape). */
+function ofUsage(dialect: Dialect, text: Uint8Array, range: ByteRange): TokenUsage | undefined {
+  const value = parse(text, range)
+  const completionTokens = count(value, 'completion_tokens') ?? count(value, 'output_tokens')
+  const cachedTokens =
+    count(fieldOf(value, 'prompt_tokens_details'), 'cached_tokens') ??
+    count(fieldOf(value, 'input_tokens_details'), 'cached_tokens') ??
+    count(value, 'cache_read_input_tokens')
+  const inputTokens = count(value, 'input_tokens')
+  // Anthropic counts what came from the cache, and what went into it, beside the input.
+  const besideTokens =
+    dialect === 'anthropic'
+      ? (count(value, 'cache_read_input_tokens') ?? 0) + (count(value, 'cache_creation_input_tokens') ?? 0)
+      : 0
+  const promptTokens = count(value, 'prompt_tokens') ?? (inputTokens === null ? null : inputTokens + besideTokens)
+  return ifAny({ promptTokens, completionTokens, cachedTokens })
+}
+
+/** llama-server: `prompt_n` is what it computed, `cache_n` what it found. */
+function ofTimings(text: Uint8Array, range: ByteRange): TokenUsage | undefined {
+  const value = parse(text, range)
+  const cachedTokens = count(value, 'cache_n')
+  const computedTokens = count(value, 'prompt_n')
+  const promptTokens = computedTokens === null || cachedTokens === null ? null : computedTokens + cachedTokens
+  return ifAny({ promptTokens, completionTokens: count(value, 'predicted_n'), cachedTokens })
+}
+
+function ifAny(usage: TokenUsage): TokenUsage | undefined {
+  return Object.keys(UNKNOWN).some((key) => fieldOf(usage, key) !== null) ? usage : undefined
+}
+
+function parse(text: Uint8Array, { start, end }: ByteRange): unknown {
+  let out = ''
+  for (let at = start; at < end; at++) out += String.fromCharCode(text[at] ?? 0)
+  return parseJson(out)
+}
+
+function count(value: unknown, key: string): number | null {
+  const found = fieldOf(value, key)
+  return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : null
+}
