@@ -38,9 +38,9 @@ key_env = "BENCH_ENGINE_KEY"
   )
 }
 
-/** What the daemon has written down about the slot's engine. @param {string} home */
-export function engineOf(home) {
-  const slot = join(home, 'var-lib/hal0/slots', SLOT)
+/** What the daemon has written down about a slot's engine. @param {string} home @param {string} [name] the slot */
+export function engineOf(home, name = SLOT) {
+  const slot = join(home, 'var-lib/hal0/slots', name)
   const state = JSON.parse(readFileSync(join(slot, 'state.json'), 'utf8'))
   return {
     origin: `http://127.0.0.1:${state.port}`,

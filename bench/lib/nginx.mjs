@@ -6,7 +6,7 @@ import { fileLimit } from './machine.mjs'
 import { start } from './processes.mjs'
 
 /** A port that was free a moment ago. @returns {Promise<number>} */
-function freePort() {
+export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)

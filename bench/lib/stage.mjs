@@ -1,5 +1,5 @@
 // What a measurement stands on: hal0 as a child, the engine that it started, and the other proxies in front of that same engine.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,6 +23,41 @@ export const DIST = join(ROOT, 'dist')
 const START_LIMIT_MS = 30_000
 const ORIGIN = /http:\/\/127\.0\.0\.1:\d+/
 
+/**
+ * hal0 on a home, with a port of its own choice. `stop` complains of an engine that is left behind.
+ * @param {{ home: string, dist: string, prefix: string[] }} of
+ */
+export function startDaemon({ home, dist, prefix }) {
+  const cli = join(dist, 'cli/main.js')
+  if (!existsSync(cli)) throw new Error(`${cli} is missing: run npm run build`)
+  const serve = [process.execPath, cli, 'serve', '--home', home, '--port', '0']
+  const daemon = start([...prefix, ...serve], { env: { HAL0_HOME: home } })
+  const stop = async () => {
+    const engines = recordedPids(home)
+    const ended = await Promise.allSettled([daemon.stop()])
+    const left = engines.filter((pid) => isAlive(pid))
+    for (const pid of left) send(pid, 'SIGKILL')
+    for (const end of ended) if (end.status === 'rejected') throw end.reason
+    if (left.length > 0) throw new Error('the daemon ended but left its engine running')
+  }
+  return { pid: daemon.pid, stop, origin: () => said(daemon, ORIGIN, 'the daemon') }
+}
+
+/** The engines of all slots of a home that the daemon has on record. @param {string} home @returns {number[]} */
+function recordedPids(home) {
+  const slots = join(home, 'var-lib/hal0/slots')
+  if (!existsSync(slots)) return []
+  return readdirSync(slots).flatMap((name) => {
+    try {
+      const { pid } = engineOf(home, name)
+      return pid === 0 ? [] : [pid]
+    } catch {
+      // No engine yet.
+      return []
+    }
+  })
+}
+
 /** The first request loads the slot. @param {string} origin */
 async function firstRequest(origin) {
   const answer = await fetch(`${origin}/v1/chat/completions`, {
@@ -42,35 +77,28 @@ async function firstRequest(origin) {
  * @returns {Promise<Stage>}
  */
 export async function startStage(onStopper, dist = DIST) {
-  const cli = join(dist, 'cli/main.js')
-  if (!existsSync(cli)) throw new Error(`${cli} is missing: run npm run build`)
   const pins = pinning()
   const home = mkdtempSync(join(tmpdir(), 'hal0-bench-'))
   writeHome(home, pins.others)
-  /** @type {import('./processes.mjs').Started[]} */
+  /** @type {{ stop: () => Promise<void> }[]} */
   const started = []
 
   /** @type {Promise<void> | undefined} */
   let stopping
   const stop = () => {
     stopping ??= (async () => {
-      const enginePid = recordedPid(home)
       const ends = await Promise.allSettled(started.map((one) => one.stop()))
-      const isLeft = enginePid !== 0 && isAlive(enginePid)
-      if (isLeft) send(enginePid, 'SIGKILL')
       rmSync(home, { recursive: true, force: true })
       for (const end of ends) if (end.status === 'rejected') throw end.reason
-      if (isLeft) throw new Error('the daemon ended but left its engine running')
     })()
     return stopping
   }
   onStopper(stop)
 
   try {
-    const serve = [process.execPath, cli, 'serve', '--home', home, '--port', '0']
-    const daemon = start([...pins.proxy, ...serve], { env: { HAL0_HOME: home } })
+    const daemon = startDaemon({ home, dist, prefix: pins.proxy })
     started.push(daemon)
-    const origin = await said(daemon, ORIGIN, 'the daemon')
+    const origin = await daemon.origin()
     await firstRequest(origin)
     const engine = engineOf(home)
     const control = engine.origin
@@ -90,14 +118,5 @@ export async function startStage(onStopper, dist = DIST) {
   } catch (error) {
     await stop()
     throw error
-  }
-}
-
-/** 0 = none on record. @param {string} home */
-function recordedPid(home) {
-  try {
-    return engineOf(home).pid
-  } catch {
-    return 0
   }
 }

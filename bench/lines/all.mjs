@@ -6,7 +6,8 @@ import { latency } from './latency.mjs'
 import { memory } from './memory.mjs'
 import { stalled } from './stalled.mjs'
 import { streamed } from './streamed.mjs'
+import { swap } from './swap.mjs'
 import { throughput } from './throughput.mjs'
 import { upload } from './upload.mjs'
 
-export const LINES = [throughput, streamed, latency, firstChunk, body, abort, memory, stalled, upload]
+export const LINES = [throughput, streamed, latency, firstChunk, body, abort, memory, stalled, upload, swap]

@@ -32,7 +32,8 @@ export function sendJson(exchange: Exchange, status: number, value: unknown): vo
 /** The error as an answer of its own; only before anything was sent, or as the last event of a stream that was begun early. */
 export function sendError(exchange: Exchange, error: Hal0Error, as: ErrorAnswerAs = {}): void {
   noteFailure(exchange, error)
-  if (exchange.early !== undefined) return exchange.early.fail(error)
+  exchange.early?.stop()
+  if (exchange.early?.isOpen === true) return exchange.early.fail(error)
   const answer = errorAnswer(error, exchange.id, { dialect: exchange.dialect, ...as })
   const headers = Object.entries(answer.headers).filter(([name]) => name !== 'x-request-id')
   sendWhole(exchange, answer.status, headers.flat(), answer.body)

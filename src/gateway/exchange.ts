@@ -4,6 +4,7 @@ import type { RequestRecord, TokenUsage } from '../contract/request-record.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import { newRequestId } from '../kernel/request-id.ts'
+import type { Framing } from './answers/framing.ts'
 import { validRequestId } from './rules/headers.ts'
 import { pathOf } from './rules/match-route.ts'
 import type { Dialect } from './rules/route-table.ts'
@@ -36,8 +37,13 @@ export interface ExchangeFacts {
 const STATUS_CLIENT_GONE = 499
 const NO_USAGE = (): null => null
 
-/** An event stream that was begun before an engine answered: errors are events in it. */
-export interface EarlyStream {
+/** An event stream that may begin before an engine answers. Once it is open, errors are events in it. */
+export interface EarlyAnswer {
+  readonly isOpen: boolean
+  /** Undefined = not open. */
+  readonly framing: Framing | undefined
+  /** The answer comes from elsewhere now. */
+  stop(): void
   fail(error: Hal0Error): void
 }
 
@@ -62,7 +68,10 @@ export class Exchange {
   caller: Caller | undefined
   /** Answer bytes handed to the connection, headers not counted. */
   bytesSent = 0
-  early: EarlyStream | undefined
+  /** As long as no engine has answered. */
+  early: EarlyAnswer | undefined
+  /** Signs of life in its event stream; undefined = none. */
+  heartbeatMs: number | undefined
   /** Headers of hal0's own for the answer, names and values in turn. */
   readonly #headers: string[]
   readonly #startedMs: number
@@ -153,6 +162,7 @@ export class Exchange {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#forgetSocket()
+    this.early?.stop()
     if (!this.res.writableFinished) this.end(CLIENT_GONE)
     this.#ends.onRecord(this.#record())
     if (this.#isServed) this.#ends.onOver(this)

@@ -130,7 +130,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const stack = cause instanceof Error ? cause.stack : undefined
       log.error({ request_id: exchange.id, err: messageOf(cause), stack }, 'request failed')
     }
-    if (exchange.res.headersSent && exchange.early === undefined) exchange.res.destroy()
+    if (exchange.res.headersSent && exchange.early?.isOpen !== true) exchange.res.destroy()
     else sendError(exchange, error)
   }
 
@@ -186,7 +186,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
   function catalog() {
     const { unknownModel, onDemandSlot } = settings
-    return { rows: slots.views(), registered: registeredModels(), onDemandSlot, unknownModel, startedMs }
+    const problemOf = (slot: string): string | null => slots.row(slot)?.config_problem ?? null
+    return { rows: slots.views(), registered: registeredModels(), onDemandSlot, unknownModel, startedMs, problemOf }
   }
 
   return {

@@ -171,8 +171,8 @@ class Relay implements ExchangeFollower {
     const lost = (): void => this.#lose(lostError(this.#lease.slot, wasSent ? 'sent' : 'refused', error))
     const isUnread = !wasSent || this.#connection.wasResetUnread(error)
     if (!isUnread || !this.#request.mayComeAgain || this.#discarding) return lost()
-    if (wasSent && this.#connection.isReused) {
-      // It ended the connection after the answer before; this request came too late for it.
+    if (this.#connection.cameTooLate) {
+      // It ended the connection after the answer before.
       this.#deps.pools.distrust(this.#connection)
       return this.#finish('unread')
     }
@@ -233,7 +233,7 @@ class Relay implements ExchangeFollower {
     if (this.#isOver) return
     const exchange = this.#exchange
     if (this.#discarding || exchange.isClientGone) noteFailure(exchange, error)
-    else if (!exchange.res.headersSent || exchange.early !== undefined) sendError(exchange, error)
+    else if (!exchange.res.headersSent || exchange.early?.isOpen === true) sendError(exchange, error)
     else {
       noteFailure(exchange, error)
       this.#writer.breakOff(errorEventBody(error, exchange.id, exchange.dialect))

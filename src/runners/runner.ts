@@ -1,23 +1,10 @@
+import type { EngineRoute } from '../contract/engine-route.ts'
 import type { StopSignal } from '../contract/launch-plan.ts'
 import type { Dialect, EngineAbilities, EngineHelp } from '../contract/runner.ts'
 import type { SlotType } from '../contract/slot-row.ts'
 import type { ErrorSignature } from './rules/explain-failure.ts'
 
-/** Routes of the gateway that an engine may have, by their path below the engine's root. */
-export const ENGINE_ROUTES = [
-  '/v1/chat/completions',
-  '/v1/completions',
-  '/v1/embeddings',
-  '/v1/responses',
-  '/v1/rerank',
-  '/v1/messages',
-  '/v1/messages/count_tokens',
-  '/v1/audio/speech',
-  '/v1/audio/transcriptions',
-  '/v1/images/generations',
-  '/tokenize',
-] as const
-export type EngineRoute = (typeof ENGINE_ROUTES)[number]
+export { ENGINE_ROUTES, type EngineRoute } from '../contract/engine-route.ts'
 
 /** What llama-server, vLLM and SGLang have. */
 export const LLM_ENGINE_ROUTES = [

@@ -61,16 +61,16 @@ const ROWS: readonly Row[] = [
     story: { probe: 'silent', diesAfterMs: 200 },
     startsS: [0, 6, 17, 38, 79, 380, 981, 2_182, 4_583],
     outcomes: { 'slot.spawn_failed': 8, 'slot.crash_looping': 3_592 },
-    // Ten looks in 200 ms: 5, 7.5, 11 … 85, 100 ms apart.
-    wakeUps: 8 * 20,
+    // Each 5 ms for 100 ms, then after each twentieth more.
+    wakeUps: 8 * 2 * 36,
   },
   {
     name: 'exits while it loads (d = 30)',
     story: { probe: 'loading', diesAfterMs: 30_000 },
     startsS: [0, 35, 75, 125, 195, 525, 1_155, 2_385, 4_815],
     outcomes: { 'slot.spawn_failed': 8 * 30, 'slot.crash_looping': 3_360 },
-    // A look and a timer each 100 ms for 30 s.
-    wakeUps: 8 * 2 * 310,
+    // A look and a timer each 100 ms for 30 s, denser in the first two.
+    wakeUps: 8 * 2 * 370,
   },
   {
     name: 'exits right at ready (d = 0)',
@@ -127,8 +127,8 @@ const ROWS: readonly Row[] = [
     story: { probe: 'no_model' },
     startsS: [0, HOUR_S],
     outcomes: { 'slot.not_ready': HOUR_S },
-    // A probe and a timer each 100 ms for a minute, then each 500 ms; a live look and a timer each 2 s.
-    wakeUps: 2 * (620 + 7_080) + 2 * 1_800 + 10,
+    // A probe and a timer each 100 ms for a minute (denser at first), then each 500 ms; a live look and a timer each 2 s.
+    wakeUps: 2 * (675 + 7_080) + 2 * 1_800 + 10,
   },
   {
     // 900 s each; T = 1800 s, and again from 1805 s on.
@@ -137,7 +137,7 @@ const ROWS: readonly Row[] = [
     startsS: [0, 900, 1_805, 2_705, HOUR_S],
     // Who came in the last 60 s of the second try (1740 to 1799) hears how it ended, all others that it still loads; 1800 to 1804 are refused.
     outcomes: { 'slot.loading': 1_740 + 1_736, 'slot.health_failed': 60, 'slot.crash_looping': 5 },
-    wakeUps: 2 * (4 * 620 + 3_300 * 2) + 3_600 + 10,
+    wakeUps: 2 * (4 * 680 + 3_300 * 2) + 3_600 + 10,
   },
   {
     name: 'exits after 90 s of ready: it had recovered each time, and waits for 5 s',

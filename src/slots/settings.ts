@@ -1,5 +1,5 @@
 import type { DaemonSettings } from '../config/settings/daemon-settings.ts'
-import { KIB, MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
+import { KIB, SECOND_MS } from '../kernel/units.ts'
 import type { SanityMode } from './rules/choose-sanity-mode.ts'
 
 /** Numbers of the slot lifecycle that a home can change (`[slots]` in hal0.toml). Source: SPEC 5, 11. */
@@ -46,15 +46,13 @@ export function slotSettingsOf(
 /** Main process dead, others of its tree left: they get this long before SIGKILL. Nobody waits for their answer any more. */
 export const LEFTOVER_GRACE_MS = SECOND_MS
 
-/** Polls of a warming engine: dense at first, when small models answer within milliseconds. Source: SPEC 5 "Probe". */
-export const PROBE_FIRST_MS = 5
-export const PROBE_EARLY_MAX_MS = 100
-export const PROBE_LATE_MS = 500
-export const PROBE_EARLY_FOR_MS = MINUTE_MS
+/** One look at a warming engine. Source: SPEC 5 "Probe". */
 export const PROBE_TIMEOUT_MS = 3 * SECOND_MS
+/** A look that takes longer than this is not waited for: the next one begins. */
+export const PROBE_HANGS_MS = SECOND_MS / 2
 
 /** How much of an engine's log is read to find the decisive line. */
 export const LOG_TAIL_BYTES = 64 * KIB
 
-/** serving ↔ ready follows every request; events and the record follow at most this often, with what is so then. */
+/** serving ↔ ready follows every request; events and the record follow at most this often. */
 export const FLIP_INTERVAL_MS = 250

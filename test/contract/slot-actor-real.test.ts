@@ -165,7 +165,7 @@ class RealRun {
     )
   }
 
-  /** A lease is good for one answer, unless it was taken back or the engine was killed. */
+  /** A lease is good for one answer, unless it was given or taken back before, or the engine was killed. */
   async #use(lease: Lease, wanted: string | undefined): Promise<void> {
     this.#leases.add(lease)
     const { attemptId, endpoint, revoked } = lease
@@ -175,7 +175,8 @@ class RealRun {
     if (USELESS_MODELS.has(start.modelId)) this.breaches.push(`a lease on ${start.modelId}`)
     const status = await answerOf(endpoint.origin, endpoint.engineKey ?? '', revoked)
     if (status === 200) this.served++
-    else if (!revoked.aborted && !this.#killed.has(attemptId)) this.breaches.push(`a lease was answered ${status}`)
+    else if (!revoked.aborted && this.#leases.has(lease) && !this.#killed.has(attemptId))
+      this.breaches.push(`a lease was answered ${status}`)
   }
 
   #release(leases: readonly Lease[]): void {

@@ -44,7 +44,10 @@ const server = createServer(
   { keepAliveTimeout: engine.knobs.keep_alive_ms, keepAliveTimeoutBuffer: 0, requestTimeout: 0 },
   (req, res) => {
     const path = (req.url ?? '/').split('?', 1)[0] ?? '/'
-    if (path.startsWith('/fake/')) return control(engine, req, res)
+    if (path.startsWith('/fake/')) {
+      engine.state.leaveOutBytes(req.socket)
+      return control(engine, req, res)
+    }
     const seen = engine.state.see(req, path)
     if (engine.knobs.hang === 'accept') {
       seen.phase = 'before_first_byte'

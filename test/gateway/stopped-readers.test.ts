@@ -38,8 +38,8 @@ async function engineBytesAtRest(read: () => Promise<number>): Promise<number> {
   let looks = 0
   await eventually(async () => {
     const now = await read()
-    // Looking costs bytes itself, less than one token. A pause of one look is no rest: the machine may be busy.
-    looks = now - before < TOKEN_BYTES ? looks + 1 : 0
+    // A pause of one look is no rest: the machine may be busy.
+    looks = now === before ? looks + 1 : 0
     before = now
     return looks >= 20
   })

@@ -57,7 +57,7 @@ export interface FakeState {
   readonly grandchildren: readonly number[]
   readonly knobs: FakeKnobs
   readonly counters: Readonly<Record<FakeCounter, number>>
-  /** Since start or reset, of all connections, the control routes' too. */
+  /** Since start or reset, of all connections but those of the control routes. */
   readonly bytes_read: number
   /** What the engine's kernel has taken: a client that does not read holds it back. */
   readonly bytes_written: number

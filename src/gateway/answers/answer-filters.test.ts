@@ -41,7 +41,7 @@ describe('renameWhole', () => {
       fc.property(rest, rest, names, names, fc.constantFrom(0, 2), (front, back, model, asked, indent) => {
         const text = JSON.stringify({ ...front, inner: { model: 'nested' }, model, after: back }, undefined, indent)
         const body = Buffer.from(text)
-        const out = renameWhole(body, asked)
+        const out = renameWhole(body, asked) ?? Buffer.alloc(0)
         expect(JSON.parse(out.toString())).toEqual({ ...(JSON.parse(text) as object), model: asked })
         if (model === asked) expect(out).toBe(body)
       }),
@@ -57,8 +57,8 @@ describe('renameWhole', () => {
     ['a text that speaks of it', '{"a":"\\"model\\":\\"y\\""}'],
     ['null', '{"model":null}'],
     ['a list', '[{"model":"y"}]'],
-    ['broken off', '{"model":"y'],
-    ['nothing', ''],
+    ['a text', '"model"'],
+    ['deep nesting', `{"a":${'['.repeat(2_000)}${']'.repeat(2_000)},"model":{}}`],
   ])('leaves %s', (_name, text) => {
     const body = Buffer.from(text)
     expect(renameWhole(body, 'x')).toBe(body)
@@ -68,6 +68,17 @@ describe('renameWhole', () => {
     ['an inner one with the name in front', '{"a":{"model":"x"},"model":"y"}', '{"a":{"model":"x"},"model":"x"}'],
     ['the last of two', '{"model":"x","model":"y"}', '{"model":"x","model":"x"}'],
     ['the beginning of the name', '{"model":"x-1"}', '{"model":"x"}'],
+    [
+      'deep nesting',
+      `{"model":"y","a":${'['.repeat(2_000)}${']'.repeat(2_000)}}`,
+      `{"model":"x","a":${'['.repeat(2_000)}${']'.repeat(2_000)}}`,
+    ],
+    ['a long name', `{"model":"${'y'.repeat(5_000)}"}`, '{"model":"x"}'],
+    ['a byte order mark', '\ufeff{"model":"y"}', '\ufeff{"model":"x"}'],
     ['spaces', '{ "model"\n:\t"y" }', '{ "model"\n:\t"x" }'],
-  ])('renames: %s', (_name, text, expected) => expect(renameWhole(Buffer.from(text), 'x').toString()).toBe(expected))
+  ])('renames: %s', (_name, text, expected) => expect(renameWhole(Buffer.from(text), 'x')?.toString()).toBe(expected))
+
+  it.each(['', 'hello', '{"model":"y', '{"model":"y"} x', '{"a":[1,]}', '{"a":"\n"}'])('is no JSON: %s', (text) => {
+    expect(renameWhole(Buffer.from(text), 'x')).toBeUndefined()
+  })
 })

@@ -4,10 +4,11 @@ import { type AnswerMode, chooseAnswerMode, chooseMediaMode, WHOLE_LIMIT_BYTES }
 import { readUsage } from '../rules/read-usage.ts'
 import type { Dialect } from '../rules/route-table.ts'
 import { type AnswerHead, valueOf } from '../wire/answer-head.ts'
-import { type AnswerFilter, type EventFilter, NOTHING, untouched } from './answer-filter.ts'
+import { type AnswerFilter, NOTHING, untouched } from './answer-filter.ts'
 import { ClientOutlet } from './client-outlet.ts'
+import { createHeartbeat, type Heartbeat } from './heartbeat.ts'
 import { createJsonFilter, type JsonFilter, renameWhole } from './json-filter.ts'
-import { createEventFilter } from './sse-filter.ts'
+import { createEventFilter, type PlacedEventFilter } from './sse-filter.ts'
 import { TAIL_BYTES, TailKeeper } from './tail-keeper.ts'
 
 export interface AnswerWriterOptions {
@@ -32,6 +33,8 @@ const ERROR_LIMIT_BYTES = 64 * 1024
 /** Enough of an answer that nobody asked for to recognise it by. */
 const UNFIT_LIMIT_BYTES = 512
 const SAMPLE_CHARS = 120
+/** Enough of the beginning of a JSON answer to find what it says of usage. */
+const HEAD_BYTES = 1024
 
 /** Turns an engine's answer into the client's: head, renamed bytes, and an end that the client understands. */
 export class AnswerWriter {
@@ -41,9 +44,10 @@ export class AnswerWriter {
   readonly #out: ClientOutlet
   #mode: AnswerMode = 'raw'
   #filter: AnswerFilter = untouched
-  #events: EventFilter | undefined
+  #events: PlacedEventFilter | undefined
   #json: JsonFilter | undefined
   #tail: TailKeeper | undefined
+  #heartbeat: Heartbeat | undefined
   #head: AnswerHead | undefined
   /** Modes `whole`, `error`, `unfit`: nothing has been sent yet. */
   #collected: Buffer[] = []
@@ -75,21 +79,29 @@ export class AnswerWriter {
   begin(head: AnswerHead): void {
     const plan = this.#plan
     this.#head = head
-    const mode = this.#modeOf(head)
+    const { early } = this.#exchange
+    early?.stop()
+    const isOpen = early?.isOpen === true
+    const chosen = this.#modeOf(head)
+    // What was begun as an event stream cannot become anything else.
+    const mode = isOpen && chosen !== 'events' && chosen !== 'error' ? 'unfit' : chosen
     this.#mode = mode
     if (mode === 'error' || mode === 'unfit') return
+    this.#exchange.early = undefined
     if (plan.kind === 'told') {
       if (mode === 'events') {
         this.#filter = this.#events = createEventFilter(plan)
         this.#tail = new TailKeeper()
         this.#keepUsage(plan.dialect)
+        this.#beat(plan.dialect)
       } else if (mode === 'json') {
         this.#filter = this.#json = createJsonFilter(plan.askedName)
         this.#tail = new TailKeeper()
         this.#keepUsage(plan.dialect)
       }
     }
-    if (mode !== 'whole') this.#out.begin(head, mode)
+    if (isOpen && early?.framing !== undefined) this.#out.goOn(early.framing)
+    else if (mode !== 'whole') this.#out.begin(head, mode)
   }
 
   /** Payload of the engine's answer, valid for this call only. False = enough: the rest is of no interest. */
@@ -97,7 +109,8 @@ export class AnswerWriter {
     if (this.#isStopped) return true
     const mode = this.#mode
     if (mode === 'raw' || mode === 'events' || mode === 'json') {
-      const out = this.#filter.push(data)
+      // Filters keep what is not whole yet.
+      const out = this.#filter === untouched ? data : this.#filter.push(Buffer.from(data))
       this.#tail?.push(out)
       this.#out.send(out)
       return true
@@ -113,18 +126,21 @@ export class AnswerWriter {
   /** Whole chunks with their framing; only while `takesChunks`. */
   pushChunks(chunks: Buffer): void {
     if (this.#isStopped) return
-    this.#events?.passed(chunks)
+    // The line break behind a chunk is not one of the stream.
+    this.#events?.passed(chunks.subarray(0, chunks.length - 2))
     this.#tail?.push(chunks)
     this.#out.sendChunks(chunks)
   }
 
   /** What has come at once goes out at once. */
   flush(): void {
+    this.#heartbeat?.touched()
     this.#out.flush()
   }
 
   /** The engine's answer is over. */
   end(): AnswerEnd {
+    this.#heartbeat?.stop()
     switch (this.#mode) {
       case 'error':
         return this.#head === undefined ? SENT : { kind: 'engine_error', head: this.#head, body: this.#text() }
@@ -153,6 +169,7 @@ export class AnswerWriter {
 
   /** An answer that has begun cannot be finished: a last event where the dialect has one, else the connection ends. */
   breakOff(error: object): void {
+    this.#heartbeat?.stop()
     if (this.#isStopped) return
     if (this.#events === undefined) this.#out.cut()
     else this.#out.end(this.#events.errorEvent(error))
@@ -161,6 +178,7 @@ export class AnswerWriter {
   /** The client is gone. */
   stop(): void {
     this.#isStopped = true
+    this.#heartbeat?.stop()
     this.#out.stop()
     this.#collected = []
   }
@@ -187,8 +205,11 @@ export class AnswerWriter {
     const { askedName, dialect } = this.#plan
     const renamed = renameWhole(all, askedName)
     if (renamed === undefined) return this.#brokenAs('with broken JSON')
-    const tail = all.length <= TAIL_BYTES ? all : all.subarray(all.length - TAIL_BYTES)
-    this.#exchange.facts.usage = () => readUsage(dialect, NOTHING, tail)
+    const isShort = all.length <= TAIL_BYTES
+    // Pooled answers tell their usage first.
+    const head = isShort ? NOTHING : Buffer.from(all.subarray(0, HEAD_BYTES))
+    const tail = isShort ? all : Buffer.from(all.subarray(all.length - TAIL_BYTES))
+    this.#exchange.facts.usage = () => readUsage(dialect, head, tail)
     if (this.#head !== undefined) this.#out.sendWhole(this.#head, renamed)
     return SENT
   }
@@ -201,15 +222,27 @@ export class AnswerWriter {
     this.#mode = 'json'
     this.#filter = this.#json = createJsonFilter(this.#plan.askedName)
     this.#tail = new TailKeeper()
-    this.#keepUsage(this.#plan.dialect)
+    this.#keepUsage(this.#plan.dialect, Buffer.from(collected.subarray(0, HEAD_BYTES)))
     this.#out.begin(this.#head, 'json')
     this.push(collected)
   }
 
-  #keepUsage(dialect: Dialect): void {
+  #keepUsage(dialect: Dialect, head: Buffer = NOTHING): void {
     const events = this.#events
     const tail = this.#tail
-    this.#exchange.facts.usage = () => readUsage(dialect, events?.head ?? NOTHING, tail?.bytes() ?? NOTHING)
+    this.#exchange.facts.usage = () => readUsage(dialect, events?.head ?? head, tail?.bytes() ?? NOTHING)
+  }
+
+  #beat(dialect: Dialect): void {
+    const { heartbeatMs, clock } = this.#exchange
+    if (heartbeatMs === undefined) return
+    const send = (bytes: Buffer): void => {
+      this.#out.send(bytes)
+      this.#out.flush()
+    }
+    const isBetweenEvents = (): boolean => this.#events?.isBetweenEvents === true && !this.#out.isHeld
+    this.#heartbeat = createHeartbeat(clock, heartbeatMs, send, { dialect, isBetweenEvents })
+    this.#heartbeat.start()
   }
 
   #brokenAs(why: string): AnswerEnd {

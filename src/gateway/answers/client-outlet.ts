@@ -3,6 +3,7 @@ import type { AnswerMode } from '../rules/choose-answer-mode.ts'
 import { clientResponseHeaders } from '../rules/headers.ts'
 import { type AnswerHead, valueOf } from '../wire/answer-head.ts'
 import { type ClientStallGuard, createClientStallGuard, takenBytesOf } from './client-stall.ts'
+import { beginFraming, type Framing, framed, LAST_CHUNK } from './framing.ts'
 
 export interface ClientOutletOptions {
   /** Longest time without the client taking a byte while data waits, ms; 0 = none. */
@@ -12,11 +13,6 @@ export interface ClientOutletOptions {
   readonly onGo: () => void
 }
 
-/** How the end of the answer is told to the client. `close`: HTTP/1.0 knows no chunks. */
-type Framing = 'length' | 'chunked' | 'close'
-
-const CRLF = '\r\n'
-const LAST_CHUNK = Buffer.from('0\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
 /** JSON up to this length is written with its head in one go. */
 const ONE_WRITE_BYTES = 32 * 1024
@@ -48,9 +44,14 @@ export class ClientOutlet {
     return this.#framing === 'chunked'
   }
 
+  /** The client takes no more for now. */
+  get isHeld(): boolean {
+    return this.#isHeld
+  }
+
   /** The head of an answer that streams. */
   begin(head: AnswerHead, mode: AnswerMode): void {
-    const { res, req } = this.#exchange
+    const { res } = this.#exchange
     res.on('drain', this.#onDrain)
     const lines = clientResponseHeaders(head.lines, mode === 'events' ? EVENT_HEADERS : undefined)
     // Proxies with default settings would collect the stream.
@@ -65,14 +66,18 @@ export class ClientOutlet {
     } else if (framing.kind === 'none') {
       const length = valueOf(head.lines, 'content-length')
       if (length !== undefined && head.status !== 204) lines.push('Content-Length', length)
-    } else if (req.httpVersionMinor === 0) this.#framing = 'close'
-    else {
-      this.#framing = 'chunked'
-      lines.push('Transfer-Encoding', 'chunked')
+    } else {
+      this.#framing = beginFraming(this.#exchange, head.status, lines)
+      return
     }
     this.#exchange.writeHead(head.status, lines)
-    // The framing is ours.
-    if (this.#framing === 'chunked') res.chunkedEncoding = false
+  }
+
+  /** The head has been sent already. */
+  goOn(framing: Framing): void {
+    this.#framing = framing
+    this.#isHeadWritten = true
+    this.#exchange.res.on('drain', this.#onDrain)
   }
 
   /** A whole answer with its length. */
@@ -181,13 +186,4 @@ export class ClientOutlet {
     // The rest follows from the closed connection, as with any client that leaves.
     this.#exchange.res.destroy()
   }
-}
-
-function framed(data: Buffer): Buffer {
-  const size = data.length.toString(16) + CRLF
-  const bytes = Buffer.allocUnsafe(size.length + data.length + CRLF.length)
-  bytes.write(size, 0, 'latin1')
-  data.copy(bytes, size.length)
-  bytes.write(CRLF, size.length + data.length, 'latin1')
-  return bytes
 }

@@ -104,7 +104,7 @@ function nameAt(bytes: Buffer, range: ByteRange | undefined): ByteRange | undefi
 }
 
 /** Is the JSON string at this range this name? `json`: the name as hal0 writes it; others may escape more. */
-export function isJsonName(bytes: Buffer, { start, end }: ByteRange, json: Buffer, name: string): boolean {
+function isJsonName(bytes: Buffer, { start, end }: ByteRange, json: Buffer, name: string): boolean {
   if (end - start === json.length && standsAt(bytes, start, json)) return true
   const inner = bytes.subarray(start + 1, end - 1)
   return inner.includes(BACKSLASH) && decodeJsonString(inner) === name

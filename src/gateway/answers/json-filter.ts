@@ -1,10 +1,11 @@
+import { parseJson } from '../../kernel/read-json.ts'
 import { encodeJsonString } from '../json/json-bytes.ts'
 import { JsonScanner } from '../json/json-scanner.ts'
+import { scanBody } from '../json/scan-body.ts'
 import { spliceModel } from '../json/splice-model.ts'
 import { findValue } from '../rules/find-value.ts'
-import { asciiBytes, COLON, QUOTE, skipSpaces, standsAt } from '../rules/json-marks.ts'
+import { asciiBytes, QUOTE } from '../rules/json-marks.ts'
 import { type AnswerFilter, NOTHING } from './answer-filter.ts'
-import { isJsonName } from './event-model.ts'
 
 export interface JsonFilter extends AnswerFilter {
   /** Is what was pushed one whole JSON text? */
@@ -63,37 +64,26 @@ export function createJsonFilter(askedName: string): JsonFilter {
 }
 
 const MODEL = asciiBytes('model')
-const MODEL_KEY = Buffer.from('"model"')
-/** The name that was asked for last, as JSON: clients seldom change it. */
-let lastName = ''
-let lastNameJson = encodeJsonString(lastName)
-
-function jsonOf(name: string): Buffer {
-  if (name !== lastName) {
-    lastNameJson = encodeJsonString(name)
-    lastName = name
-  }
-  return lastNameJson
-}
+/** A UTF-8 byte order mark, which the scan steps over and does not count. */
+const BOM_BYTES = 3
+const BOM_START = 0xef
 
 /**
- * The same for a JSON answer that is there as a whole, in any dialect: all name the model at the top level. Whether it is JSON at all is not asked. The same
- * object comes back where nothing has to change. Source: as `createJsonFilter`.
+ * The same for a JSON answer that is there as a whole, in any dialect: all name the model at the top level. One scan. The same object comes back where nothing
+ * has to change; undefined = it is no JSON. Source: as `createJsonFilter`.
  */
-export function renameWhole(body: Buffer, askedName: string): Buffer {
-  const keyAt = body.indexOf(MODEL_KEY)
-  if (keyAt < 0) return body
-  const name = jsonOf(askedName)
-  // Where the only key of this name has the right value, it does not matter at which level it stands.
-  const behindKey = keyAt + MODEL_KEY.length
-  if (isValueAt(body, behindKey, name) && body.indexOf(MODEL_KEY, behindKey) < 0) return body
-  const range = findValue(body, 0, body.length, MODEL)
-  if (range === undefined || body[range.start] !== QUOTE || isJsonName(body, range, name, askedName)) return body
-  return spliceModel(body, range, askedName)
+export function renameWhole(body: Buffer, askedName: string): Buffer | undefined {
+  const facts = scanBody(body)
+  if (!facts.ok) return renameUnscanned(body, askedName)
+  const { model } = facts.value
+  if (model.kind !== 'string' || model.value === askedName) return body
+  const textAt = body[0] === BOM_START ? BOM_BYTES : 0
+  return spliceModel(body, { start: model.start + textAt, end: model.end + textAt }, askedName)
 }
 
-/** Does this value stand behind the key that ends at `at`? */
-function isValueAt(body: Buffer, at: number, value: Buffer): boolean {
-  const colonAt = skipSpaces(body, at, body.length)
-  return body[colonAt] === COLON && standsAt(body, skipSpaces(body, colonAt + 1, body.length), value)
+/** The scan is stricter than JSON: in its root, in depth, in names. It alone does not condemn an answer. */
+function renameUnscanned(body: Buffer, askedName: string): Buffer | undefined {
+  if (parseJson(body.toString('utf8')) === undefined) return undefined
+  const range = findValue(body, 0, body.length, MODEL)
+  return range === undefined || body[range.start] !== QUOTE ? body : spliceModel(body, range, askedName)
 }

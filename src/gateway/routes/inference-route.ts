@@ -1,6 +1,7 @@
 import { Hal0Error } from '../../kernel/errors.ts'
 import type { Lease } from '../../slots/slots.ts'
 import { sendError } from '../answer.ts'
+import { EarlyStream } from '../answers/early-stream.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { statusOfBodyError } from '../body/body-errors.ts'
 import type { ClientSilence } from '../body/client-silence.ts'
@@ -10,6 +11,7 @@ import type { BodyFacts } from '../json/body-facts.ts'
 import { spliceForEngine } from '../json/splice-model.ts'
 import { relay } from '../relay.ts'
 import { checkRoute, type RunnersFor, unsupportedError } from '../rules/check-route.ts'
+import { chooseHeartbeat } from '../rules/choose-heartbeat.ts'
 import { engineRequestHeaders } from '../rules/headers.ts'
 import { queryWithoutKey, waitLimitMs } from '../rules/match-route.ts'
 import { type RouteDecision, resolveRoute } from '../rules/resolve-route.ts'
@@ -75,6 +77,7 @@ function sendJsonToSlot(
   const { asked } = json
   const model = asked.model.kind === 'string' && asked.model.value !== '' ? asked.model.value : undefined
   const target = resolveTarget(exchange, route, model, waitMs, deps)
+  if (asked.stream && route.answer === 'text') startHeartbeat(exchange, deps.settings.heartbeatS)
   sendToSlot(
     exchange,
     target,
@@ -113,6 +116,21 @@ export function resolveTarget(
   const refusal = view === undefined ? undefined : checkRoute({ slot: view, route, rows, runnersFor })
   if (refusal !== undefined) throw refusal
   return { route, slot, onDemandModel: decision.kind === 'on_demand' ? decision.modelId : undefined, model, waitMs }
+}
+
+/** Errors: `request.invalid`. */
+function startHeartbeat(exchange: Exchange, settingS: number): void {
+  const header = exchange.req.headers['x-hal0-heartbeat']
+  if (header === undefined && settingS === 0) return
+  const choice = Array.isArray(header) ? undefined : chooseHeartbeat(header, settingS)
+  if (choice === undefined) {
+    throw Hal0Error.of('request.invalid', 'The header X-Hal0-Heartbeat is not a number of seconds from 1 to 60', {
+      param: 'X-Hal0-Heartbeat',
+    })
+  }
+  if (choice.kind === 'none') return
+  exchange.heartbeatMs = choice.everyMs
+  if (choice.kind === 'at_once') exchange.early = new EarlyStream(exchange, choice.everyMs)
 }
 
 /** The error of a name that leads nowhere. */

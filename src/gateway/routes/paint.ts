@@ -9,6 +9,7 @@ import { chooseCheckpoint } from '../../runners/comfy/rules/choose-checkpoint.ts
 import type { Lease } from '../../slots/slots.ts'
 import { noteFailure, sendJson } from '../answer.ts'
 import { createClientStallGuard, takenBytesOf } from '../answers/client-stall.ts'
+import type { Coalescer } from '../coalesce.ts'
 import { CLIENT_GONE, type Exchange } from '../exchange.ts'
 import { DEATH_NEWS_MS, type RelayOutcome } from '../relay.ts'
 import { type ImageRequest, type ImageSize, parseImageSize } from '../rules/read-image-request.ts'
@@ -30,6 +31,8 @@ export interface PaintDeps {
   readonly imageDefaults: (slot: string) => ImageDefaults
   /** Aborts, with the Hal0Error for clients, when the gateway closes: renders are not followed any more. */
   readonly stopped: AbortSignal
+  /** One question for the checkpoints of an engine at a time; absent = each request asks for itself. */
+  readonly listings?: Coalescer
 }
 
 const DEFAULT_SIZE: ImageSize = { width: 1_024, height: 1_024 }
@@ -60,7 +63,9 @@ export async function paint(
   try {
     const defaults = deps.imageDefaults(lease.slot)
     const size = wish.size ?? parseImageSize(defaults.size ?? '') ?? DEFAULT_SIZE
-    const found = await findCheckpoint(comfy, lease.slot, defaults.checkpoint, signals.cut)
+    const ask = (cut: AbortSignal) => comfy.checkpoints(cut)
+    const listed = await (deps.listings?.share(lease.attemptId, ask, signals.cut) ?? ask(signals.cut))
+    const found = findCheckpoint(listed, lease.slot, defaults.checkpoint)
     const end =
       'error' in found
         ? found
@@ -100,13 +105,11 @@ export async function paint(
 /** The code of an engine that died. */
 const LOST = 'dispatch.upstream_unavailable'
 
-async function findCheckpoint(
-  comfy: ComfyEngine,
+function findCheckpoint(
+  listed: Awaited<ReturnType<ComfyEngine['checkpoints']>>,
   slot: string,
   wanted: string | undefined,
-  cut: AbortSignal,
-): Promise<{ readonly checkpoint: string } | Exclude<RenderEnd, { kind: 'images' }>> {
-  const listed = await comfy.checkpoints(cut)
+): { readonly checkpoint: string } | Exclude<RenderEnd, { kind: 'images' }> {
   // One that is known by name may do without the list, which only says in which folder it is.
   if ('error' in listed) return wanted === undefined || listed.kind === 'unread' ? listed : { checkpoint: wanted }
   const choice = chooseCheckpoint(wanted, listed.names)

@@ -1,5 +1,5 @@
+import type { EngineRoute } from '../../contract/engine-route.ts'
 import type { SlotType } from '../../contract/slot-row.ts'
-import type { EngineRoute } from '../../runners/runner.ts'
 
 /**
  * Whose API a route speaks: it decides the shape of errors and of the last event of a stream that breaks off, where `model` stands in

@@ -98,11 +98,6 @@ export class EngineConnection implements BodySink {
     socket.resume()
   }
 
-  /** Has an earlier request been answered on it? */
-  get isReused(): boolean {
-    return this.#requests > 1
-  }
-
   /** Has nothing come from the engine since the request was written? */
   get isSilent(): boolean {
     return this.#socket.bytesRead === this.#bytesBefore
@@ -115,6 +110,14 @@ export class EngineConnection implements BodySink {
   wasResetUnread(error: Error): boolean {
     const isReset = 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
     return this.isSilent && (isReset || this.#wasReset)
+  }
+
+  /**
+   * Had the engine ended the connection in good order before this request came to it? Only said of one on which an earlier request was answered: an
+   * engine that resets a connection outright may have read the request.
+   */
+  get cameTooLate(): boolean {
+    return this.#requests > 1 && this.#wasReset && this.isSilent
   }
 
   /** Sends a request. Only when the one before has ended with `mayReuse`. */

@@ -1,5 +1,5 @@
+import type { EngineRoute } from '../../contract/engine-route.ts'
 import type { SlotType } from '../../contract/slot-row.ts'
-import type { EngineRoute } from '../runner.ts'
 
 /** What an engine that pools still answers; everything else it refuses, or breaks on. */
 const POOLED: Readonly<Partial<Record<SlotType, readonly EngineRoute[]>>> = {

@@ -1,8 +1,9 @@
 import type { StopSignal } from '../../contract/launch-plan.ts'
 import { errnoOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
-import { isAlive, lookAtProcesses, readProcStat } from './proc.ts'
+import { hasChildren, isAlive, lookAtProcesses, readProcStat, readUpTicks } from './proc.ts'
 import { type Family, familyOf, type SeenProcess } from './rules/family.ts'
+import { isDead } from './rules/proc-text.ts'
 
 type Signal = StopSignal | 'SIGKILL'
 
@@ -28,6 +29,10 @@ export class EngineFamily {
   readonly #asked = new Set<string>()
   readonly #askWith: StopSignal
   #groupWasAsked = false
+  /** When the group was asked before anybody had looked: who was in it by then has heard it. Ticks since boot. */
+  #groupAskedAtTicks = Number.NEGATIVE_INFINITY
+  /** Whose environment was read and is not the engine's; it stays that of others. Start ticks by pid. */
+  readonly #strangers = new Map<number, number>()
   /** Members of another user: they cannot be ended by us, so a stop does not wait for them. */
   readonly #foreign = new Set<string>()
 
@@ -51,8 +56,28 @@ export class EngineFamily {
     return first.members.length > 0 ? first : await this.#lookOnce()
   }
 
+  /**
+   * Sends the same to an engine of one process before any look, which takes longer than many engines take to end. Only while that process
+   * lives and leads its group, for then the group is the engine's; and only while it has no children: they can be told by their parent
+   * alone, so they have to be seen before it goes. False = nobody was asked. Throws as `readProcStat`.
+   */
+  askGroupNow(): boolean {
+    const { groupId, pid, startTicks } = this.#engine
+    if (this.#groupWasAsked || groupId !== pid) return false
+    const leader = readProcStat(pid)
+    if (leader?.startTicks !== startTicks || leader.groupId !== groupId || isDead(leader)) return false
+    if (hasChildren(pid)) return false
+    const atTicks = readUpTicks()
+    if (send(-groupId, this.#askWith) !== '') return false
+    this.#groupWasAsked = true
+    this.#groupAskedAtTicks = atTicks
+    this.#asked.add(keyOf({ pid, startTicks }))
+    return true
+  }
+
   /** Sends SIGTERM (or what the engine wants instead), at most one to each. */
   ask(family: Family): void {
+    for (const member of family.members) if (this.#heardEarly(member)) this.#asked.add(keyOf(member))
     const fresh = family.members.filter((member) => !this.#asked.has(keyOf(member)))
     const byGroup = this.#groupWasAsked ? [] : this.#signalGroup(family, this.#askWith)
     this.#groupWasAsked ||= byGroup.length > 0
@@ -60,6 +85,10 @@ export class EngineFamily {
       this.#asked.add(keyOf(member))
       if (!byGroup.includes(member)) this.#signal(member, this.#askWith)
     }
+  }
+
+  #heardEarly({ groupId, startTicks }: SeenProcess): boolean {
+    return groupId === this.#engine.groupId && startTicks < this.#groupAskedAtTicks
   }
 
   /** Sends SIGKILL. To each as well: only so does a member of another user show, whom the group's signal passes over silently. */
@@ -73,8 +102,14 @@ export class EngineFamily {
   async #lookOnce(): Promise<Family> {
     // Nothing of the engine is older than its first process, and what is known needs no proof.
     const table = await lookAtProcesses(
-      (stat) => stat.startTicks >= this.#engine.startTicks && this.#known.get(stat.pid) !== stat.startTicks,
+      ({ pid, startTicks }) =>
+        startTicks >= this.#engine.startTicks &&
+        this.#known.get(pid) !== startTicks &&
+        this.#strangers.get(pid) !== startTicks,
     )
+    for (const { pid, startTicks, cookie, isEnvironKnown } of table) {
+      if (isEnvironKnown === true && cookie !== this.#engine.cookie) this.#strangers.set(pid, startTicks)
+    }
     const family = familyOf(table, {
       cookie: this.#engine.cookie,
       groupId: this.#engine.groupId,

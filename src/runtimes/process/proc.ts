@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import { errnoOf } from '../../kernel/errors.ts'
 import { COOKIE_ENV } from './rules/engine-cookie.ts'
@@ -12,6 +12,9 @@ const UNREADABLE: ReadonlySet<string | undefined> = new Set([...GONE, 'EACCES', 
 
 /** Reads of /proc/PID/stat between two turns of the event loop: some hundred microseconds. */
 const STATS_PER_TURN = 64
+
+/** USER_HZ, which is part of Linux' promise to programs. */
+const TICKS_PER_SECOND = 100
 
 /** How long an environment that reads as empty may be one between two programs. */
 const EXEC_ROUND_MS = 5
@@ -45,6 +48,22 @@ export async function readArgv(pid: number, startTicks: number): Promise<readonl
   }
 }
 
+/** Whether the process has started others that are alive; `true` where the kernel does not say. */
+export function hasChildren(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).some(
+      (thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').trim() !== '',
+    )
+  } catch {
+    return true
+  }
+}
+
+/** Clock ticks since boot, as `startTicks` counts them; a tick is 10 ms wherever programs see one. */
+export function readUpTicks(): number {
+  return Math.floor(Number.parseFloat(readFileSync('/proc/uptime', 'latin1')) * TICKS_PER_SECOND)
+}
+
 /** Changes with every boot of the machine. */
 export function readBootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
@@ -55,11 +74,12 @@ export function readBootId(): string {
  * not be read. Throws as `readProcStat`.
  */
 export async function lookAtProcesses(wantsCookie: (stat: ProcStat) => boolean): Promise<SeenProcess[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  // At once: a start waits for this look, and no disk is asked; the pool of threads is often busy with writes that reach one.
+  const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
   const table: SeenProcess[] = []
   let unsure: ProcStat[] = []
   for (const [index, pid] of pids.entries()) {
-    if (index % STATS_PER_TURN === 0) await nextTurn()
+    if (index > 0 && index % STATS_PER_TURN === 0) await nextTurn()
     const stat = readProcStat(pid)
     if (stat === undefined) continue
     const environ = wantsCookie(stat) && canHoldCookie(stat) ? await readEnviron(pid) : undefined
@@ -80,7 +100,8 @@ export async function lookAtProcesses(wantsCookie: (stat: ProcStat) => boolean):
 }
 
 function seen(stat: ProcStat, environ: string | undefined): SeenProcess {
-  return { ...stat, cookie: environ === undefined ? undefined : environValue(environ, COOKIE_ENV) }
+  if (environ === undefined || environ === '') return { ...stat, cookie: undefined }
+  return { ...stat, cookie: environValue(environ, COOKIE_ENV), isEnvironKnown: true }
 }
 
 /** Zombies have no environment any more, threads of the kernel never had one. */

@@ -20,7 +20,7 @@ const COMPLAIN_AFTER_KILLS = Math.ceil((5 * SECOND_MS) / (KILL_AGAIN_POLLS * POL
  * processes only, never for their pipes or files. Never rejects. Source: SPEC 5 "Stop".
  */
 export async function stopEngine(family: EngineFamily, deadline: StopDeadline, log: Log): Promise<StopOutcome> {
-  let outcome: StopOutcome = 'gone'
+  let outcome: StopOutcome = !deadline.hasPassed && askAtOnce(family, log) ? 'terminated' : 'gone'
   let kills = 0
   for (;;) {
     try {
@@ -43,6 +43,16 @@ export async function stopEngine(family: EngineFamily, deadline: StopDeadline, l
       log.warn({ reason: messageOf(thrown) }, 'looking for the processes of an engine failed; trying again')
       await deadline.pause(RETRY_MS)
     }
+  }
+}
+
+/** Nothing is lost when it fails: the look that follows asks again. */
+function askAtOnce(family: EngineFamily, log: Log): boolean {
+  try {
+    return family.askGroupNow()
+  } catch (thrown) {
+    log.warn({ reason: messageOf(thrown) }, 'the processes of an engine could not be asked to end before a look')
+    return false
   }
 }
 

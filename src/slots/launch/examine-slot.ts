@@ -5,9 +5,9 @@ import { findDrift } from '../../launch/rules/find-drift.ts'
 import type { ThinkingChoice } from '../../launch/rules/launch-request.ts'
 import type { StartedEngine } from '../life/started-engine.ts'
 import type { PortPool } from '../port-pool.ts'
-import { fingerprintOf } from './fingerprint.ts'
 import { type Override, readBinding, type SlotBinding } from './read-binding.ts'
-import { type LaunchSources, resolveLaunch } from './resolve-launch.ts'
+import type { LaunchSources } from './resolve-launch.ts'
+import { resolveAhead } from './resolved-ahead.ts'
 
 /** What a slot's files say now, beside what runs. */
 export interface Examination {
@@ -38,12 +38,11 @@ export async function examineSlot(
   let bound: SlotBinding | undefined
   try {
     bound = await readBinding(sources.home, slot, override)
-    const resolved = await resolveLaunch(sources, bound)
+    const { resolved, fingerprint } = await resolveAhead(sources, bound)
     const runs = running?.binding
     const port = bound.config.port ?? runs?.plan.port
     const fresh = resolved.launchOn(port ?? PORT_UNKNOWN)
     const { thinking } = fresh
-    const fingerprint = fingerprintOf(resolved)
     if (running === undefined || runs === undefined) {
       return { bound, problem: undefined, fingerprint, thinking, restartNeeded: [], drift: [] }
     }

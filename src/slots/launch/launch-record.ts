@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { slotFileSchema } from '../../config/slots/rules/slot-schema.ts'
 import type { LaunchPlan } from '../../contract/launch-plan.ts'
 import { type LaunchRecord, launchRecordSchema } from '../../contract/launch-record.ts'
-import { writeFileWhole } from '../../files/atomic-write.ts'
 import { type Home, launchRecordPath } from '../../files/home.ts'
 import { Hal0Error, messageOf } from '../../kernel/errors.ts'
 import { withoutUndefined } from '../../kernel/without-undefined.ts'
 import type { MemoryNeed } from '../../launch/rules/memory-need.ts'
 import type { Runner } from '../../runners/runner.ts'
 import type { Binding } from './prepare-launch.ts'
+import { writeRunFile } from './write-run-file.ts'
 
 /** A launch as it is kept for the daemon that comes after this one. */
 export function launchRecordOf(slot: string, attemptId: string, binding: Binding, need: MemoryNeed): LaunchRecord {
@@ -80,7 +80,7 @@ export async function writeLaunchRecord(home: Home, record: LaunchRecord): Promi
   const path = launchRecordPath(home, record.slot)
   try {
     // Private: it holds the environment.
-    await writeFileWhole(path, `${JSON.stringify(record)}\n`, 0o600)
+    await writeRunFile(path, `${JSON.stringify(record)}\n`)
   } catch (cause) {
     const message = `the launch of slot ${record.slot} cannot be written down: ${messageOf(cause)}`
     const remedy = `Make room, or make ${path} a file that hal0 may write; then load the slot again.`

@@ -2,9 +2,9 @@ import type { LaunchPlan } from '../../contract/launch-plan.ts'
 import type { AssembledLaunch } from '../../launch/rules/launch-request.ts'
 import type { Runner } from '../../runners/runner.ts'
 import type { PortPool } from '../port-pool.ts'
-import { fingerprintOf } from './fingerprint.ts'
 import type { SlotBinding } from './read-binding.ts'
-import { type LaunchSources, resolveLaunch } from './resolve-launch.ts'
+import type { LaunchSources } from './resolve-launch.ts'
+import { resolvedOf } from './resolved-ahead.ts'
 
 /** Everything one start needs, decided afresh for each start, so that an edited file counts from the next one. */
 export interface Binding {
@@ -30,7 +30,7 @@ export async function prepareLaunch(
   previousPort: number | null,
   signal: AbortSignal,
 ): Promise<Binding> {
-  const resolved = await resolveLaunch(sources, bound)
+  const { resolved, fingerprint } = await resolvedOf(sources, bound)
   const { port } = bound.config
   const claim = await sources.ports.claim(bound.config.name, {
     previous: previousPort,
@@ -40,7 +40,6 @@ export async function prepareLaunch(
   try {
     const launch = resolved.launchOn(claim.port)
     const { runner, build } = resolved
-    const fingerprint = fingerprintOf(resolved)
     return { bound, runner, launch, plan: launch.plan, build, fingerprint, releasePort: claim.release }
   } catch (cause) {
     claim.release()

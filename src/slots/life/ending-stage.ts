@@ -3,6 +3,7 @@ import type { EngineMessageOf } from '../actor/actor-messages.ts'
 import { LEFTOVER_GRACE_MS } from '../settings.ts'
 import { engineDiedError, failureOf, loadFailedError } from '../slot-failures.ts'
 import { describeExit } from './explain-exit.ts'
+import { takeHeadStart } from './head-start.ts'
 import type { LifeCore } from './life-core.ts'
 import { type PhaseOf, stopClocks } from './phase.ts'
 import type { StartedEngine } from './started-engine.ts'
@@ -71,6 +72,7 @@ export class EndingStage {
     if (phase.kind === 'loading') stopClocks(phase)
     else phase.stopWatch()
     attempt.cancel()
+    this.#readAhead(phase)
     const { board } = this.#core
     // A daemon that finds it dying must not take it for one that goes on.
     board.refresh({ extra: { ...board.record.extra, stopping: true } })
@@ -79,6 +81,15 @@ export class EndingStage {
       await process?.stop({ graceMs: this.#core.deps.settings.stopGraceMs })
       this.#core.post({ type: 'stopped', attemptId: attempt.id })
     })
+  }
+
+  /** Another model is to follow: what it needs is read while this one ends. */
+  #readAhead(phase: PhaseOf<'loading' | 'up'>): void {
+    const { deps, name, parts } = this.#core
+    const { override } = parts.files
+    const runs = phase.kind === 'up' ? phase.engine.binding.bound.modelId : phase.modelId
+    this.#core.headStart =
+      override === undefined || override.modelId === runs ? undefined : takeHeadStart(deps, name, override)
   }
 
   /** Only of a process that lives: one that has died has given back what it held. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { writeFileWhole } from '../../files/atomic-write.ts'
 import { engineKeyPath, type Home } from '../../files/home.ts'
 import { Hal0Error, messageOf } from '../../kernel/errors.ts'
+import { writeRunFile } from '../launch/write-run-file.ts'
 
 /** Draws keys; those of one slot are written in the order in which they were drawn, so that the last start's is the one that stays. */
 export function createKeyDrawer(home: Home): (slot: string) => Promise<string> {
@@ -35,7 +35,7 @@ async function drawEngineKey(home: Home, slot: string): Promise<string> {
   const key = randomBytes(32).toString('base64url')
   const path = engineKeyPath(home, slot)
   try {
-    await writeFileWhole(path, key, 0o600)
+    await writeRunFile(path, key)
   } catch (cause) {
     throw Hal0Error.of('slot.spawn_failed', `the engine key of slot ${slot} cannot be written: ${messageOf(cause)}`, {
       details: {

@@ -6,6 +6,7 @@ import { assertNever } from '../../kernel/result.ts'
 import type { EngineMessage } from '../actor/actor-messages.ts'
 import { unansweringError } from '../slot-failures.ts'
 import { EndingStage } from './ending-stage.ts'
+import { usableHeadStart } from './head-start.ts'
 import { LifeCore, type LifeParts } from './life-core.ts'
 import type { LifeDeps, LifeListener } from './life-ports.ts'
 import { adoptAttempt, beginAttempt } from './load-attempt.ts'
@@ -62,12 +63,15 @@ export class EngineLife {
     this.#core.board.apply('start_begun', { message: '', extra: { attempt_id: attemptId } })
     const { override } = this.#core.parts.files
     const { oldestWaiterMs } = this.#core.parts
+    const boundAhead = usableHeadStart(this.#core.headStart, override, this.#core.deps.clock.monotonicMs())
+    this.#core.headStart = undefined
     const start = {
       slot: this.#core.name,
       attemptId,
       previousPort: this.#core.board.record.port,
       override,
       oldestWaiterMs,
+      boundAhead,
     }
     this.#loading.enter(beginAttempt(this.#core.deps, start, this.#core.post), nth, undefined)
     this.#core.deps.log.info({ slot: this.#core.name, attempt: attemptId, nth }, 'loading')

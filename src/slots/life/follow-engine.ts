@@ -1,8 +1,7 @@
 import { sleep } from '../../kernel/clock.ts'
 import { SECOND_MS } from '../../kernel/units.ts'
 import { chooseSanityMode } from '../rules/choose-sanity-mode.ts'
-import { chooseProbeDelay } from '../rules/probe-delay.ts'
-import { PROBE_EARLY_FOR_MS, PROBE_EARLY_MAX_MS, PROBE_FIRST_MS, PROBE_LATE_MS } from '../settings.ts'
+import { nextProbeMs } from '../rules/next-probe.ts'
 import type { AttemptDeps } from './load-attempt.ts'
 import type { ProbeVerdict } from './probe.ts'
 import type { SanityVerdict } from './sanity.ts'
@@ -76,7 +75,6 @@ async function probe(
 ): Promise<ProbeVerdict['kind']> {
   const prober = effects.openProber(originOf(engine), engine.binding.runner.probe, engine.engineKey)
   const begunMs = clock.monotonicMs()
-  let delayMs = PROBE_FIRST_MS
   let told: ProbeVerdict['kind'] = 'silent'
   while (!stop.aborted) {
     const verdict = await prober.look()
@@ -84,14 +82,7 @@ async function probe(
     if (verdict.kind !== told && !stop.aborted) tell(verdict, ageMs)
     told = verdict.kind
     if (verdict.kind === 'ready' || verdict.kind === 'stranger') break
-    delayMs = chooseProbeDelay({
-      previousMs: delayMs,
-      ageMs,
-      earlyForMs: PROBE_EARLY_FOR_MS,
-      earlyMaxMs: PROBE_EARLY_MAX_MS,
-      lateMs: PROBE_LATE_MS,
-    })
-    await sleep(clock, delayMs, stop)
+    await sleep(clock, nextProbeMs(ageMs), stop)
   }
   await prober.close()
   return stop.aborted ? 'silent' : told

@@ -4,6 +4,7 @@ import type { EngineMessage } from '../actor/actor-messages.ts'
 import type { BreakerBook } from '../actor/breaker-book.ts'
 import type { FilesView } from '../actor/files-view.ts'
 import type { StateBoard } from '../actor/state-board.ts'
+import type { HeadStart } from './head-start.ts'
 import type { LifeDeps, LifeListener } from './life-ports.ts'
 import { LifeReport } from './life-report.ts'
 import { LoadTimes } from './load-times.ts'
@@ -34,6 +35,8 @@ export class LifeCore {
   readonly times = new LoadTimes()
   readonly portRetries = new PortRetries()
   phase: Phase = { kind: 'down' }
+  /** Of the start that follows the stop that runs, where it is known what that will be. */
+  headStart: HeadStart | undefined
   /** Of the last launch that was prepared. */
   ctx: ContextChoice | undefined
   /** What an earlier daemon found of the engine that was adopted. */

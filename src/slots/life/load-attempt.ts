@@ -45,6 +45,8 @@ export interface AttemptInput {
   readonly override: Override | undefined
   /** Monotonic ms at which the oldest request that waits for the slot came. */
   readonly oldestWaiterMs: () => number | undefined
+  /** The files as they were read a moment ago, nothing missing; undefined in it = they are to be read now. */
+  readonly boundAhead?: Promise<SlotBinding | undefined> | undefined
 }
 
 /** One start, running outside the actor. */
@@ -78,9 +80,10 @@ export function beginAttempt(
 
   async function spawn(): Promise<StartedEngine | undefined> {
     let begunMs = clock.monotonicMs()
-    const bound = await effects.readBinding(slot, input.override)
+    const ahead = await input.boundAhead
+    const bound = ahead ?? (await effects.readBinding(slot, input.override))
     say({ type: 'configured', attemptId, bound })
-    await fetchMissing(bound)
+    if (ahead === undefined) await fetchMissing(bound)
     const binding = await effects.prepare(bound, input.previousPort, abort.signal)
     let admission: Admission | undefined
     const giveBack = () => {
@@ -95,9 +98,10 @@ export function beginAttempt(
       say({ type: 'planned', attemptId, binding })
       const preparedMs = clock.monotonicMs() - begunMs
       const need = await effects.estimate(binding)
+      const written = writeDown(binding, need)
       admission = await admit(binding, need)
       begunMs = clock.monotonicMs() - preparedMs
-      const engine = await start(binding, need, admission, begunMs)
+      const engine = await start(binding, need, admission, begunMs, written)
       if (engine === undefined) giveBack()
       else void engine.process.exited.then(giveBack)
       return engine
@@ -131,18 +135,27 @@ export function beginAttempt(
     })
   }
 
+  /** Before there is a process: whoever finds it must be able to know what it is. Resolves with its key; undefined = it has none. */
+  function writeDown(binding: Binding, need: MemoryNeed): Promise<string | undefined> {
+    const key = binding.plan.keyEnv === undefined ? undefined : effects.drawKey(slot)
+    const record = effects.recordLaunch(launchRecordOf(slot, attemptId, binding, need))
+    const written = Promise.all([key, record]).then(([drawn]) => drawn)
+    // Told when the load would go on; it may end before for another reason.
+    written.catch(() => {})
+    return written
+  }
+
   async function start(
     binding: Binding,
     need: MemoryNeed,
     admission: Admission,
     begunMs: number,
+    written: Promise<string | undefined>,
   ): Promise<StartedEngine | undefined> {
     if (abort.signal.aborted) return undefined
     say({ type: 'admitted', attemptId, admission, need })
     const { keyEnv } = binding.plan
-    const engineKey = keyEnv === undefined ? undefined : await effects.drawKey(slot)
-    // Before there is a process: whoever finds it must be able to know what it is.
-    await effects.recordLaunch(launchRecordOf(slot, attemptId, binding, need))
+    const engineKey = await written
     const logPath = effects.logPath(slot)
     if (abort.signal.aborted) return undefined
     const secretEnv = keyEnv === undefined || engineKey === undefined ? {} : { [keyEnv]: engineKey }

@@ -75,13 +75,18 @@ export class EngineState {
   watchBytes(socket) {
     this.#sockets.add(socket)
     socket.once('close', () => {
-      this.#sockets.delete(socket)
+      if (!this.#sockets.delete(socket)) return
       this.#closed.read += socket.bytesRead
       this.#closed.written += socket.bytesWritten
     })
   }
 
-  /** What came in and what the kernel has taken, in bytes, the control routes' too. */
+  /** A connection on which somebody looks inside counts no bytes. @param {import('node:net').Socket} socket */
+  leaveOutBytes(socket) {
+    this.#sockets.delete(socket)
+  }
+
+  /** What came in and what the kernel has taken, in bytes. */
   bytes() {
     const sum = { ...this.#closed }
     for (const socket of this.#sockets) {

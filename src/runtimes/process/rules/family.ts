@@ -3,6 +3,8 @@ import { isDead, type ProcStat } from './proc-text.ts'
 /** One row of a look at /proc. `cookie` is undefined when it has none, or may not be read. */
 export interface SeenProcess extends ProcStat {
   readonly cookie: string | undefined
+  /** Its environment was read in this look, and it has one. */
+  readonly isEnvironKnown?: boolean
 }
 
 /** What is known about one engine before the look. */
