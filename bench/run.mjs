@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { FULL, QUICK } from './lib/line.mjs'
 import { fileLimit, machine, pinning } from './lib/machine.mjs'
-import { markdownOf, tableOf, versionOf, writeReport } from './lib/report.mjs'
+import { historyOf, markdownOf, readRuns, tableOf, versionOf, writeReport } from './lib/report.mjs'
 import { DIST, startStage } from './lib/stage.mjs'
 import { missedGates, rowsOf } from './lib/verdict.mjs'
 import { hasWrk } from './lib/wrk.mjs'
@@ -13,14 +13,16 @@ import { LINES } from './lines/all.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-const USAGE = `npm run bench -- [--check] [--quick] [--only LINE] [--markdown] [--json PATH] [--dist PATH] [--no-build]
+const USAGE = `npm run bench -- [--check] [--quick] [--only LINE] [--markdown] [--json PATH [--note TEXT]] [--dist PATH] [--no-build]
   --check     ends with code 1 when a gate is missed twice
   --quick     a short run that checks that everything works; its numbers mean little
   --only      one of: ${LINES.map((l) => l.key).join(', ')} (may be repeated)
   --markdown  the table as Markdown
   --json      writes all numbers to this file; bench/results/<date>.json is what docs/benchmarks.md shows
+  --note      what to call this run in the history
   --dist      measure this build (default: dist/, built first)
-  --no-build  measure dist/ as it is`
+  --no-build  measure dist/ as it is
+  --history   measures nothing: the runs in bench/results as one Markdown table`
 
 /** What runs now, each with what ends it. @type {Set<() => Promise<void>>} */
 const stoppers = new Set()
@@ -62,7 +64,9 @@ function readOptions() {
         only: { type: 'string', multiple: true, default: [] },
         markdown: { type: 'boolean', default: false },
         json: { type: 'string' },
+        note: { type: 'string' },
         dist: { type: 'string' },
+        history: { type: 'boolean', default: false },
         'no-build': { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
@@ -88,6 +92,7 @@ async function measure(line, effort, bench) {
 async function main() {
   const options = readOptions()
   if (options.help) return void process.stdout.write(`${USAGE}\n`)
+  if (options.history) return void process.stdout.write(`${historyOf(readRuns(join(ROOT, 'bench/results')))}\n`)
   if (!options['no-build'] && options.dist === undefined) {
     const build = spawnSync('npm', ['run', '--silent', 'build'], { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] })
     if (build.status !== 0) throw new Error('npm run build failed')
@@ -139,13 +144,25 @@ async function main() {
 
   const rows = lines.flatMap((line) => line.rows)
   process.stdout.write(`${options.markdown ? markdownOf(rows) : tableOf(rows)}\n`)
-  if (options.json !== undefined) writeReport(options.json, { at, hal0: versionOf(ROOT), machine: here, quick: options.quick, effort, lines })
+  if (options.json !== undefined)
+    writeReport(options.json, {
+      at,
+      hal0: versionOf(ROOT),
+      note: options.note,
+      machine: here,
+      quick: options.quick,
+      effort,
+      lines,
+    })
   const skipped = lines.filter((line) => line.skipped !== undefined)
   for (const line of skipped) process.stdout.write(`skipped: ${line.key}: ${line.skipped}\n`)
 
-  const complaints = lines.flatMap((line) => Object.entries(line.errors).map(([why, n]) => `${line.key}: ${n} × ${why}`))
+  const complaints = lines.flatMap((line) =>
+    Object.entries(line.errors).map(([why, n]) => `${line.key}: ${n} × ${why}`),
+  )
   if (options.check) complaints.push(...missedGates(rows).map((row) => `gate missed: ${row.name} ${row.gate?.text}`))
-  if (options.check && process.env['CI'] !== undefined) complaints.push(...skipped.map((line) => `skipped: ${line.key}`))
+  if (options.check && process.env['CI'] !== undefined)
+    complaints.push(...skipped.map((line) => `skipped: ${line.key}`))
   if (complaints.length > 0) throw new Error(`failed\n  ${complaints.join('\n  ')}`)
   process.stdout.write(options.check ? 'all gates passed, 0 errors\n' : '0 errors\n')
 }

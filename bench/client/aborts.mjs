@@ -43,7 +43,7 @@ function leave(job) {
     }
     wire.send(requestOf(job), {
       onData: (payload) => {
-        chunks += payload.latin1Slice().split('\n\n').length - 1
+        chunks += payload.toString('latin1').split('\n\n').length - 1
         if (chunks >= CHUNKS_READ) go()
       },
       onEnd: (status) => reject(new Error(`the answer ended before we left (status ${status})`)),

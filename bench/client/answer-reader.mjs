@@ -38,7 +38,7 @@ export class AnswerReader {
           this.#rest = data.subarray(at)
           return
         }
-        this.#head(data.latin1Slice(at, end))
+        this.#head(data.toString('latin1', at, end))
         at = end + 4
         if (this.#state === 'body' && this.#left === 0) this.#end()
       } else if (this.#state === 'size' || this.#state === 'trailer') {
@@ -72,7 +72,7 @@ export class AnswerReader {
   /** @param {Buffer} data @param {number} at */
   #sizeOrTrailer(data, at) {
     const end = data.indexOf(10, at)
-    this.#line += data.latin1Slice(at, end < 0 ? data.length : end)
+    this.#line += data.toString('latin1', at, end < 0 ? data.length : end)
     if (end < 0) return data.length
     const line = this.#line.trim()
     this.#line = ''

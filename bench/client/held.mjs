@@ -31,7 +31,7 @@ export async function held(job, parent) {
       new Promise((resolve) => {
         wire.send(request, {
           onData: (payload) => {
-            tail = (tail + payload.latin1Slice()).slice(-32)
+            tail = (tail + payload.toString('latin1')).slice(-32)
             settle()
           },
           onEnd: (status) => {

@@ -26,7 +26,7 @@ export async function streams(job) {
         wire.send(request, {
           onData: (payload) => {
             const atNs = nowNs()
-            const text = rest + payload.latin1Slice()
+            const text = rest + payload.toString('latin1')
             const cut = text.lastIndexOf('\n\n')
             rest = text.slice(cut + 1)
             if (chunks === 0) readsBefore = wire.reads - 1

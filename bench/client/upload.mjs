@@ -5,7 +5,8 @@ const BOUNDARY = 'bench-8f1c02d7'
 
 /** @param {number} sizeBytes */
 function jsonBody(sizeBytes) {
-  const front = '{"model":"bench","bench":"count","messages":[{"role":"user","content":[{"type":"text","text":"What is this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,'
+  const front =
+    '{"model":"bench","bench":"count","messages":[{"role":"user","content":[{"type":"text","text":"What is this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,'
   const back = '"}}]}],"max_tokens":16}'
   return Buffer.from(front + 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB'.repeat(sizeBytes / 32) + back, 'latin1')
 }
@@ -25,7 +26,9 @@ export async function upload(job) {
   const isJson = job.shape === 'json'
   const body = isJson ? jsonBody(job.sizeBytes) : multipartBody(job.sizeBytes)
   const type = isJson ? 'application/json' : `multipart/form-data; boundary=${BOUNDARY}`
-  const head = Buffer.from(requestOf({ ...job, headers: { ...job.headers, 'content-type': type }, body: '' }, body.length))
+  const head = Buffer.from(
+    requestOf({ ...job, headers: { ...job.headers, 'content-type': type }, body: '' }, body.length),
+  )
   /** @type {number[]} */
   const timesMs = []
   let wire = new Wire(job.origin)
@@ -36,7 +39,7 @@ export async function upload(job) {
       let text = ''
       wire.send(head, {
         onData: (payload) => {
-          text += payload.latin1Slice()
+          text += payload.toString('latin1')
         },
         onEnd: (status) => {
           timesMs.push(msBetween(startNs, nowNs()))

@@ -28,7 +28,8 @@ export function chatAnswer(model) {
 /** A whole stream without a pause as one piece. @param {string} model @param {number} chunks */
 export function wholeStream(model, chunks) {
   const parts = [STREAM_HEAD]
-  for (let i = 0; i < chunks; i++) parts.push(frame(model, ` token ${String(i).padStart(5, '0')} of a longer answer, as text`))
+  for (let i = 0; i < chunks; i++)
+    parts.push(frame(model, ` token ${String(i).padStart(5, '0')} of a longer answer, as text`))
   parts.push(STREAM_END)
   return Buffer.from(parts.join(''), 'latin1')
 }

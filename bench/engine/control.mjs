@@ -19,7 +19,10 @@ export class Control {
     active.isBusy = false
     this.active -= 1
     this.#abortCount += 1
-    this.#aborts.push({ at_ns: String(process.hrtime.bigint()), phase: active.hasSpoken ? 'mid_stream' : 'before_first_byte' })
+    this.#aborts.push({
+      at_ns: String(process.hrtime.bigint()),
+      phase: active.hasSpoken ? 'mid_stream' : 'before_first_byte',
+    })
     if (this.#aborts.length > 64) this.#aborts.shift()
     this.#look()
   }
@@ -37,7 +40,10 @@ export class Control {
   }
 
   #view() {
-    return jsonAnswer(200, JSON.stringify({ pid: process.pid, active: this.active, aborts: this.#abortCount, log: this.#aborts }))
+    return jsonAnswer(
+      200,
+      JSON.stringify({ pid: process.pid, active: this.active, aborts: this.#abortCount, log: this.#aborts }),
+    )
   }
 
   #look() {

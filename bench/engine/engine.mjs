@@ -64,7 +64,7 @@ function serve(socket) {
           rest = data.subarray(at)
           return
         }
-        const head = data.latin1Slice(at, end)
+        const head = data.toString('latin1', at, end)
         at = end + 4
         if (head.charCodeAt(0) !== 80) {
           answerGet(socket, head, head.slice(4, head.indexOf(' ', 4)))
@@ -74,7 +74,7 @@ function serve(socket) {
         eater = BodyEater.of(head)
       }
       const end = eater.eat(data, at)
-      if (knobText.length < KNOB_BYTES) knobText += data.latin1Slice(at, Math.min(end, at + KNOB_BYTES))
+      if (knobText.length < KNOB_BYTES) knobText += data.toString('latin1', at, Math.min(end, at + KNOB_BYTES))
       at = end
       if (eater.isDone) answer()
       else return

@@ -12,7 +12,10 @@ const PIECE_BYTES = 64 * 1024
 export function createKinds(model, control) {
   /** @type {Map<number, Buffer>} */
   const streams = new Map()
-  const piece = Buffer.from(frame(model, ' one of very many').repeat(PIECE_BYTES / frame(model, ' one of very many').length), 'latin1')
+  const piece = Buffer.from(
+    frame(model, ' one of very many').repeat(PIECE_BYTES / frame(model, ' one of very many').length),
+    'latin1',
+  )
   const heldFrame = Buffer.from(frame(model, ' still here'), 'latin1')
   const stamped = () => frame(model, ' token', `"t_ns":"${process.hrtime.bigint()}",`)
 

@@ -1,18 +1,29 @@
 // The shape of a bench line, and how much effort a run makes.
 
-/** Medians of five; about four and a half minutes in all. */
+/** Medians of five where time is measured; about four and a half minutes in all. */
 export const FULL = {
   rounds: 5,
   seconds: 1,
-  pacedSeconds: 2,
+  pacedSeconds: 1.5,
   warmSeconds: 2,
   memoryRounds: 3,
+  uploadRounds: 1,
   openStreams: [1000, 5000],
   stalledClients: 100,
+  abortRounds: 2,
   aborts: 10,
 }
 /** Shows that everything works. */
-export const QUICK = { ...FULL, rounds: 1, warmSeconds: 1, pacedSeconds: 1, memoryRounds: 1, openStreams: [300], aborts: 3 }
+export const QUICK = {
+  ...FULL,
+  rounds: 1,
+  warmSeconds: 1,
+  pacedSeconds: 1,
+  memoryRounds: 1,
+  openStreams: [1000],
+  abortRounds: 1,
+  aborts: 3,
+}
 
 /**
  * @typedef {object} Effort How long and how often: one set for a full run, one for `--quick`.
@@ -21,8 +32,10 @@ export const QUICK = { ...FULL, rounds: 1, warmSeconds: 1, pacedSeconds: 1, memo
  * @property {number} pacedSeconds of each measurement at a fixed rate
  * @property {number} warmSeconds before the first round
  * @property {number} memoryRounds each on processes of its own
+ * @property {number} uploadRounds likewise
  * @property {number[]} openStreams
  * @property {number} stalledClients
+ * @property {number} abortRounds
  * @property {number} aborts per round, side and phase
  */
 

@@ -37,7 +37,8 @@ function allowedCores() {
  */
 export function pinning() {
   const [first, ...rest] = allowedCores()
-  if (first === undefined || rest.length === 0 || !hasProgram('taskset')) return { proxy: [], others: [], isPinned: false }
+  if (first === undefined || rest.length === 0 || !hasProgram('taskset'))
+    return { proxy: [], others: [], isPinned: false }
   return { proxy: ['taskset', '-c', String(first)], others: ['taskset', '-c', rest.join(',')], isPinned: true }
 }
 

@@ -79,6 +79,7 @@ export async function said(started, pattern, what) {
   const find = () => pattern.exec(started.output())?.[0]
   await until(() => find() !== undefined || started.exit() !== '', 30_000)
   const found = find()
-  if (found === undefined) throw new Error(`${what} did not start (${started.exit() || 'it says nothing'}):\n${started.output()}`)
+  if (found === undefined)
+    throw new Error(`${what} did not start (${started.exit() || 'it says nothing'}):\n${started.output()}`)
   return found
 }

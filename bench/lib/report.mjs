@@ -1,6 +1,6 @@
 // The table for people, in a terminal or as Markdown, and the JSON for machines.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import Table from 'cli-table3'
 
 /** `engine` is the engine's own time, measured by hand, where a line has that. */
@@ -49,6 +49,33 @@ export function markdownOf(rows) {
   const line = (/** @type {string[]} */ cells) => `| ${cells.join(' | ')} |`
   const rule = head.map((_, i) => (i === 0 || i >= head.length - 2 ? '---' : '---:'))
   return [line(head), line(rule), ...body.map(line)].join('\n')
+}
+
+/**
+ * One column a run, one line a row of the table: what hal0 had, and how that compares with the gate's yardstick.
+ * @param {{ at: string, hal0: string, note?: string, lines: { rows: ReturnType<typeof import('./verdict.mjs').rowsOf> }[] }[]} runs oldest first
+ */
+export function historyOf(runs) {
+  const names = [...new Set(runs.flatMap((run) => run.lines.flatMap((one) => one.rows.map((row) => row.name))))]
+  const cellOf = (/** @type {(typeof runs)[number]} */ run, /** @type {string} */ name) => {
+    const row = run.lines.flatMap((one) => one.rows).find((one) => one.name === name)
+    if (row === undefined) return ''
+    const ratio = row.gate?.ratio ?? null
+    return `${show(row.value['hal0'], row.unit)}${ratio === null ? '' : ` (${ratio.toFixed(2)} ×)`}`
+  }
+  const line = (/** @type {string[]} */ cells) => `| ${cells.join(' | ')} |`
+  const heads = runs.map((run) => [run.at.slice(0, 10), run.note ?? run.hal0].join(' '))
+  return [
+    line(['', ...heads]),
+    line(['---', ...heads.map(() => '---:')]),
+    ...names.map((name) => line([name, ...runs.map((run) => cellOf(run, name))])),
+  ].join('\n')
+}
+
+/** The runs that were kept in a folder, oldest first. @param {string} folder */
+export function readRuns(folder) {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
+  return names.toSorted().map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
 }
 
 /** @param {string} path @param {unknown} report */

@@ -18,7 +18,7 @@ import { isAlive, said, send, start } from './processes.mjs'
 export const SIDES = ['direct', 'nginx', 'bare', 'hal0']
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const BARE = join(ROOT, 'bench/bare-proxy/bare-proxy.mjs')
+const BARE = fileURLToPath(new URL('../bare-proxy/bare-proxy.mjs', import.meta.url))
 export const DIST = join(ROOT, 'dist')
 const START_LIMIT_MS = 30_000
 const ORIGIN = /http:\/\/127\.0\.0\.1:\d+/
@@ -112,7 +112,12 @@ export async function startStage(onStopper, dist = DIST) {
     }
     const bare = start([...pins.proxy, process.execPath, BARE, control, engine.key], { cwd: ROOT })
     started.push(bare)
-    targets.bare = { origin: await said(bare, ORIGIN, 'the bare proxy'), key: undefined, control, pids: () => [bare.pid] }
+    targets.bare = {
+      origin: await said(bare, ORIGIN, 'the bare proxy'),
+      key: undefined,
+      control,
+      pids: () => [bare.pid],
+    }
     targets.hal0 = { origin, key: undefined, control, pids: () => [daemon.pid] }
     return { targets, stop }
   } catch (error) {

@@ -26,12 +26,22 @@ export function judge(row, value, bound) {
 export function rowsOf(key, outcome) {
   if (outcome.skipped !== undefined) return []
   /** @type {Record<string, Record<string, number>>} */
-  const middle = Object.fromEntries(Object.entries(outcome.sides).map(([side, rounds]) => [side, medians(rounds ?? [])]))
+  const middle = Object.fromEntries(
+    Object.entries(outcome.sides).map(([side, rounds]) => [side, medians(rounds ?? [])]),
+  )
   return ROWS.filter((row) => row.line === key && middle['hal0']?.[row.key] !== undefined).map((row) => {
     const value = Object.fromEntries(
-      Object.entries(middle).flatMap(([side, numbers]) => (numbers[row.key] === undefined ? [] : [[side, numbers[row.key]]])),
+      Object.entries(middle).flatMap(([side, numbers]) =>
+        numbers[row.key] === undefined ? [] : [[side, numbers[row.key]]],
+      ),
     )
-    return { name: row.name, unit: row.unit, value, gate: judge(row, value, row.gate), goal: judge(row, value, row.goal) }
+    return {
+      name: row.name,
+      unit: row.unit,
+      value,
+      gate: judge(row, value, row.gate),
+      goal: judge(row, value, row.goal),
+    }
   })
 }
 

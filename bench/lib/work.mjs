@@ -60,7 +60,14 @@ export async function interleave(rounds, stage, measure, sides = SIDES) {
 export function chatBody(bench, more = {}) {
   const content = 'Tell me something about loopback sockets, and not too much of it, please.'
   const knob = bench === undefined ? {} : { bench }
-  return JSON.stringify({ model: 'bench', ...knob, ...more, messages: [{ role: 'user', content }], max_tokens: 16, temperature: 0.7 })
+  return JSON.stringify({
+    model: 'bench',
+    ...knob,
+    ...more,
+    messages: [{ role: 'user', content }],
+    max_tokens: 16,
+    temperature: 0.7,
+  })
 }
 
 /** @param {import('./stage.mjs').Target} target @returns {Record<string, string>} */
@@ -71,5 +78,5 @@ export function headersFor(target) {
 
 /** @param {Record<string, number>} into @param {Record<string, number>} errors @param {string} side */
 export function addErrors(into, errors, side) {
-  for (const [why, n] of Object.entries(errors)) into[`${side}: ${why}`] = (into[`${side}: ${why}`] ?? 0) + Number(n)
+  for (const [why, n] of Object.entries(errors)) into[`${side}: ${why}`] = (into[`${side}: ${why}`] ?? 0) + n
 }

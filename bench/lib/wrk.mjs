@@ -12,7 +12,9 @@ export const hasWrk = hasProgram('wrk')
 
 /** @param {Record<string, string>} headers @param {string} body */
 function scriptOf(headers, body) {
-  const lines = Object.entries(headers).map(([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`)
+  const lines = Object.entries(headers).map(
+    ([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
+  )
   return `wrk.method = "POST"
 ${lines.join('\n')}
 wrk.body = [==[${body}]==]
@@ -38,8 +40,9 @@ export async function floodTarget(target, load) {
   try {
     const script = join(folder, 'load.lua')
     writeFileSync(script, scriptOf(headersFor(target), load.body))
-    const words = ['wrk', '-t1', `-c${load.connections}`, `-d${load.seconds * 1000}ms`, '--timeout', '10s', '-s', script]
-    words[3] = `-d${Math.max(1, Math.round(load.seconds))}s`
+    // wrk takes whole seconds only.
+    const duration = `-d${Math.max(1, Math.round(load.seconds))}s`
+    const words = ['wrk', '-t1', `-c${load.connections}`, duration, '--timeout', '10s', '-s', script]
     const { stdout } = await run(...withFiles([...pinning().others, ...words, `${target.origin}/v1/chat/completions`]))
     const result = JSON.parse(/RESULT(.*)/.exec(stdout)?.[1] ?? '{}')
     const bad = { 'not 2xx': result.status, 'socket errors': result.socket, timeouts: result.timeout }

@@ -12,11 +12,11 @@ const PHASES = /** @type {const} */ ([
 export const abort = {
   key: 'abort',
   title: 'aborts',
-  measure: async ({ rounds, aborts: times }, bench) => {
+  measure: async ({ abortRounds, aborts: times }, bench) => {
     const stage = await bench.stage()
     /** @type {Record<string, number>} */
     const errors = {}
-    const sides = await interleave(rounds, stage, async (target, side) => {
+    const sides = await interleave(abortRounds, stage, async (target, side) => {
       /** @type {Record<string, number>} */
       const row = {}
       for (const [phase, prefix, knob] of PHASES) {

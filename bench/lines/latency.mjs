@@ -12,7 +12,11 @@ export const latency = {
     const stage = await bench.stage()
     /** @type {Record<string, number>} */
     const errors = {}
-    const run = async (/** @type {import('../lib/stage.mjs').Target} */ target, /** @type {string} */ side, /** @type {number} */ seconds) => {
+    const run = async (
+      /** @type {import('../lib/stage.mjs').Target} */ target,
+      /** @type {string} */ side,
+      /** @type {number} */ seconds,
+    ) => {
       const job = { kind: 'paced', perSecond: PER_SECOND, seconds, body: chatBody() }
       const result = await runJob({ ...job, origin: target.origin, headers: headersFor(target) })
       addErrors(errors, result.errors, side)

@@ -16,7 +16,11 @@ export const memory = {
     const errors = {}
     const wanted = Math.max(...openStreams) * FILES_PER_STREAM + OTHER_FILES
     if (fileLimit() < wanted)
-      return { sides: {}, errors, skipped: `a process may open ${fileLimit()} files (ulimit -Hn) and ${wanted} are needed` }
+      return {
+        sides: {},
+        errors,
+        skipped: `a process may open ${fileLimit()} files (ulimit -Hn) and ${wanted} are needed`,
+      }
     const body = chatBody('hold', { stream: true })
     const sides = await freshRounds(memoryRounds, bench, errors, async (target, idleKib, side) => {
       /** @type {Record<string, number>} */

@@ -1,7 +1,8 @@
 // Bytes of streams a second: answers of 256 chunks that the engine writes without a pause.
+
+import { wholeStream } from '../engine/answers.mjs'
 import { addErrors, chatBody, interleave } from '../lib/work.mjs'
 import { floodTarget } from '../lib/wrk.mjs'
-import { wholeStream } from '../engine/answers.mjs'
 
 const CONNECTIONS = 8
 const CHUNKS = 256
@@ -17,7 +18,11 @@ export const streamed = {
     const body = chatBody(`stream ${CHUNKS}`, { stream: true })
     /** @type {Record<string, number>} */
     const errors = {}
-    const fire = async (/** @type {import('../lib/stage.mjs').Target} */ target, /** @type {string} */ side, /** @type {number} */ forSeconds) => {
+    const fire = async (
+      /** @type {import('../lib/stage.mjs').Target} */ target,
+      /** @type {string} */ side,
+      /** @type {number} */ forSeconds,
+    ) => {
       const result = await floodTarget(target, { connections: CONNECTIONS, seconds: forSeconds, body })
       addErrors(errors, result.errors, side)
       return { mib_s: (result.perSecond * ANSWER_BYTES) / MIB }

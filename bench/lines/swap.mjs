@@ -14,8 +14,16 @@ const START_LIMIT_MS = 60_000
 
 /** Waits for the first event of a stream, then for its end. @param {string} origin @param {string} model @param {string} [key] @returns {Promise<bigint>} the moment of the first event */
 function firstChunk(origin, model, key) {
-  const headers = { 'content-type': 'application/json', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) }
-  const body = JSON.stringify({ model, stream: true, max_tokens: 2, messages: [{ role: 'user', content: 'What is 2+2?' }] })
+  const headers = {
+    'content-type': 'application/json',
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+  }
+  const body = JSON.stringify({
+    model,
+    stream: true,
+    max_tokens: 2,
+    messages: [{ role: 'user', content: 'What is 2+2?' }],
+  })
   return new Promise((resolve, reject) => {
     const wire = new Wire(origin)
     let text = ''
@@ -23,7 +31,7 @@ function firstChunk(origin, model, key) {
     let atNs
     wire.send(requestOf({ origin, headers, body }), {
       onData: (payload) => {
-        text += payload.latin1Slice()
+        text += payload.toString('latin1')
         if (atNs === undefined && text.includes('data: ')) atNs = nowNs()
       },
       onEnd: (status) => {
@@ -38,10 +46,15 @@ function firstChunk(origin, model, key) {
 
 /** The words and the environment of a running engine. @param {number} pid @param {string} key @param {number} port */
 function launchOf(pid, key, port) {
-  const wordsOf = (/** @type {string} */ file) => readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0').filter((word) => word !== '')
+  const wordsOf = (/** @type {string} */ file) =>
+    readFileSync(`/proc/${pid}/${file}`, 'utf8')
+      .split('\0')
+      .filter((word) => word !== '')
   const argv = wordsOf('cmdline')
   argv[argv.indexOf('--port') + 1] = String(port)
-  const env = Object.fromEntries(wordsOf('environ').map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]))
+  const env = Object.fromEntries(
+    wordsOf('environ').map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]),
+  )
   return { argv, env, key, origin: `http://127.0.0.1:${port}` }
 }
 
@@ -79,7 +92,11 @@ export const swap = {
     const errors = {}
     const llamaServer = process.env['HAL0_TEST_LLAMA_SERVER']
     if (llamaServer === undefined)
-      return { sides: {}, errors, skipped: 'no llama-server: name one in HAL0_TEST_LLAMA_SERVER (test/lab/lab server prints one)' }
+      return {
+        sides: {},
+        errors,
+        skipped: 'no llama-server: name one in HAL0_TEST_LLAMA_SERVER (test/lab/lab server prints one)',
+      }
     await bench.end()
     const home = mkdtempSync(join(tmpdir(), 'hal0-bench-swap-'))
     writeSwapHome(home, llamaServer)

@@ -12,7 +12,11 @@ export const throughput = {
     const stage = await bench.stage()
     /** @type {Record<string, number>} */
     const errors = {}
-    const fire = async (/** @type {import('../lib/stage.mjs').Target} */ target, /** @type {string} */ side, /** @type {number} */ forSeconds) => {
+    const fire = async (
+      /** @type {import('../lib/stage.mjs').Target} */ target,
+      /** @type {string} */ side,
+      /** @type {number} */ forSeconds,
+    ) => {
       const result = await floodTarget(target, { connections: CONNECTIONS, seconds: forSeconds, body: chatBody() })
       addErrors(errors, result.errors, side)
       return { per_s: result.perSecond }

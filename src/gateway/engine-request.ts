@@ -1,6 +1,6 @@
 import type { EngineBody } from './body/engine-body.ts'
 import type { HeaderLines } from './rules/headers.ts'
-import type { Dialect } from './rules/route-table.ts'
+import type { Dialect, InferenceRoute } from './rules/route-table.ts'
 
 /**
  * How an engine's answer reaches the client. `told`: success is renamed and checked, errors are put into the dialect's shape. `raw`: status,
@@ -22,6 +22,8 @@ export interface EngineRequest {
   /** The client asked for a stream. */
   readonly stream: boolean
   readonly answer: AnswerPlan
+  /** The route of the contract it answers; absent = none (`/upstream`). An engine that says that it lacks it is believed. */
+  readonly route?: InferenceRoute
   /** May it be left unanswered when the engine has not read it? Otherwise the client is told. Only with a body that can be sent again. */
   readonly mayComeAgain: boolean
 }

@@ -12,6 +12,7 @@ import { sendError, sendPreflight } from './answer.ts'
 import type { Doorkeeper } from './arbitrated-lease.ts'
 import { BodyBudget } from './body/body-budget.ts'
 import { ClientSilence } from './body/client-silence.ts'
+import { createCoalescer } from './coalesce.ts'
 import { CLIENT_GONE, Exchange } from './exchange.ts'
 import { serveForm } from './routes/form-route.ts'
 import { serveImages } from './routes/images-route.ts'
@@ -19,10 +20,10 @@ import { type InferenceDeps, serveInference } from './routes/inference-route.ts'
 import { sendModel, sendModels } from './routes/models-route.ts'
 import type { ImageDefaults } from './routes/paint.ts'
 import { serveUpstream } from './routes/upstream-route.ts'
-import type { RunnersFor } from './rules/check-route.ts'
+import { type RunnersFor, unsupportedError } from './rules/check-route.ts'
 import { KNOWN_PATHS, matchRoute, pathOf } from './rules/match-route.ts'
 import { shortened } from './rules/resolve-route.ts'
-import { IMAGES_PATH } from './rules/route-table.ts'
+import { IMAGES_PATH, type InferenceRoute } from './rules/route-table.ts'
 import type { OnDemandSlot, Served } from './send-to-slot.ts'
 import type { GatewaySettings } from './settings.ts'
 import { EnginePools } from './wire/engine-pools.ts'
@@ -91,8 +92,17 @@ export function createGateway(deps: GatewayDeps): Gateway {
     runnersFor,
     arbiter,
     bodies,
+    refusalOf,
   }
+  const listings = createCoalescer()
   let onEmpty: (() => void) | undefined
+
+  function refusalOf(name: string, route: InferenceRoute, said?: string): Hal0Error {
+    const rows = slots.views()
+    const slot = rows.find((row) => row.name === name)
+    if (slot !== undefined) return unsupportedError({ slot, route, rows, runnersFor }, said)
+    return Hal0Error.of('dispatch.route_unsupported', `The engine of slot "${name}" does not have ${route.path}`)
+  }
 
   const ends = {
     onRecord: deps.onRecord,
@@ -157,7 +167,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         return serveInference(exchange, match.route, inference, done)
       case 'images':
         facts.route = IMAGES_PATH
-        return settle(serveImages(exchange, { ...inference, imageDefaults, stopped: closing.signal }), done)
+        return settle(serveImages(exchange, { ...inference, imageDefaults, listings, stopped: closing.signal }), done)
       case 'upstream':
         facts.route = '/upstream'
         return settle(serveUpstream(exchange, match, inference), done)

@@ -9,6 +9,8 @@ import { createStallGuard, type StallGuard } from './answers/stall-guard.ts'
 import type { EngineRequest } from './engine-request.ts'
 import { CLIENT_GONE, type EndReason, type Exchange } from './exchange.ts'
 import { brokenAnswerError, lostError, stalledError } from './relay-errors.ts'
+import { unsupportedByEngine } from './rules/check-route.ts'
+import type { InferenceRoute } from './rules/route-table.ts'
 import { wrapEngineError } from './rules/wrap-engine-error.ts'
 import type { GatewaySettings } from './settings.ts'
 import { type AnswerHead, valueOf } from './wire/answer-head.ts'
@@ -19,6 +21,8 @@ export interface RelayDeps {
   readonly pools: EnginePools
   readonly settings: GatewaySettings
   readonly clock: Clock
+  /** The error of a slot that does not have a route; `said`: its engine's own words. */
+  readonly refusalOf: (slot: string, route: InferenceRoute, said?: string) => Hal0Error
 }
 
 /** `unread`: the engine has not read the request and the client has been told nothing; only with `mayComeAgain`. */
@@ -215,6 +219,9 @@ class Relay implements ExchangeFollower {
     if (end.kind === 'broken') return this.#lose(brokenAnswerError(slot, end))
     if (end.kind === 'engine_error') {
       const { head, body } = end
+      const { route } = this.#request
+      const said = route === undefined ? undefined : unsupportedByEngine(head.status, body)
+      if (route !== undefined && said !== undefined) return this.#fail(this.#deps.refusalOf(slot, route, said))
       const retryAfter = valueOf(head.lines, 'retry-after')
       const { error, ...as } = wrapEngineError({ slot, status: head.status, body, retryAfter })
       sendError(this.#exchange, error, as)

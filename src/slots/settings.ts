@@ -54,5 +54,5 @@ export const PROBE_HANGS_MS = SECOND_MS / 2
 /** How much of an engine's log is read to find the decisive line. */
 export const LOG_TAIL_BYTES = 64 * KIB
 
-/** serving ↔ ready follows every request; events and the record follow at most this often. */
+/** serving ↔ ready follows every request; events and the record follow at most this often, with what is so then. */
 export const FLIP_INTERVAL_MS = 250

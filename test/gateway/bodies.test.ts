@@ -127,6 +127,7 @@ describe('bodies', () => {
   })
 
   it('X-Hal0-Wait must be seconds', async () => {
+    slots.leasesAtOnce = false
     const answer = await send(gateway.origin, { ...chat(), headers: { 'x-hal0-wait': 'soon' } })
     expect(answer.status).toBe(400)
     await send(gateway.origin, { ...chat(), headers: { 'x-hal0-wait': '1.5' } })
@@ -171,6 +172,48 @@ describe('bodies', () => {
     expect(await gateway.requestLine(1)).toMatchObject({ status: 499, failure: 'client_gone' })
     expect(slots.log).toEqual([])
     await expect.poll(() => gateway.gateway.inFlight()).toBe(0)
+  })
+
+  it('a client that stops in the middle of its body is told 408', async () => {
+    const hasty = await startGateway(slots, { clientStallS: 0.2 })
+    const socket = connect(hasty.port, '127.0.0.1')
+    socket.on('error', () => {})
+    try {
+      socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"model":')
+      let text = ''
+      for await (const piece of socket) {
+        text += String(piece)
+        if (text.includes('}}')) break
+      }
+      expect(text).toMatch(/^HTTP\/1.1 408 [^]*request\.invalid/)
+      expect(slots.log).toEqual([])
+    } finally {
+      socket.destroy()
+      await hasty.stop()
+    }
+  })
+
+  it('bodies beyond the memory for all of them are 429, before they are read; the others are served', async () => {
+    const body = JSON.stringify(chat().body)
+    const small = await startGateway(slots, { bodyMemoryBytes: body.length * 1.5 })
+    const socket = connect(small.port, '127.0.0.1')
+    try {
+      socket.write(
+        `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`,
+      )
+      await expect.poll(() => small.gateway.inFlight()).toBe(1)
+      const refused = await send(small.origin, { path: '/v1/chat/completions', body })
+      expect(refused.status).toBe(429)
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+      expect(refused.json()).toMatchObject({ error: { code: 'dispatch.queue_full' } })
+      socket.write('}')
+      expect(await small.requestLine(2)).toMatchObject({ status: 200 })
+      // What the first one held is there again.
+      expect((await send(small.origin, { path: '/v1/chat/completions', body })).status).toBe(200)
+    } finally {
+      socket.destroy()
+      await small.stop()
+    }
   })
 
   it('CASES 7: a model rewritten to a longer multi-byte name keeps the byte count right', async () => {

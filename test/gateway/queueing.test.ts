@@ -292,6 +292,7 @@ describe('connections to the engine', () => {
 
   it('an engine that refuses connections is tried with five leases, and no more', async () => {
     await begin()
+    slots.leasesAtOnce = false
     await engine.stop()
     const answer = await send(gateway.origin, chat())
     expect(answer.status).toBe(502)

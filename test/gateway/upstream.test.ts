@@ -162,6 +162,7 @@ describe('what the client gets', () => {
     opened.leave()
     await cut
     await slots.logged('release agent')
+    expect(slots.leases()).toEqual([])
   })
 })
 

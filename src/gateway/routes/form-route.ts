@@ -7,7 +7,7 @@ import { engineRequestHeaders } from '../rules/headers.ts'
 import { queryWithoutKey } from '../rules/match-route.ts'
 import type { InferenceRoute } from '../rules/route-table.ts'
 import { type Sent, type Served, sendToSlot } from '../send-to-slot.ts'
-import { type InferenceDeps, refuseBody, refuseRoute, resolveTarget, type Target, waitOf } from './inference-route.ts'
+import { type InferenceDeps, refuseBody, resolveTarget, type Target, waitOf } from './inference-route.ts'
 
 /**
  * A form that an engine answers: read until its model is known, find the slot, wait for it while the client is held back, then stream. It can
@@ -22,7 +22,9 @@ export function serveForm(exchange: Exchange, route: InferenceRoute, deps: Infer
     budget: bodies.budget,
     silence: bodies.silence,
   }
+  let isReceived = false
   const receiving = receiveForm(exchange, options, (error, form) => {
+    isReceived = true
     exchange.onEnding(undefined)
     if (error !== undefined) return done(refuseBody(exchange, error))
     const end: Served = (failure) => {
@@ -43,6 +45,8 @@ export function serveForm(exchange: Exchange, route: InferenceRoute, deps: Infer
       end(thrown)
     }
   })
+  // What the headers rule out is told before there is anything to be cancelled.
+  if (isReceived) return
   exchange.onEnding((reason) => {
     receiving.cancel()
     done(reason)
@@ -59,7 +63,10 @@ function sendForm(
 ): void {
   const { route, model } = target
   const { alias, engineKey, routes } = lease.endpoint
-  if (!routes.includes(route.enginePath)) return refuseRoute(lease, route, deps, sent)
+  if (!routes.includes(route.enginePath)) {
+    lease.release()
+    return sent('over', deps.refusalOf(lease.slot, route))
+  }
   const { req } = exchange
   const body = form.engineBody(alias)
   relay(
@@ -75,6 +82,7 @@ function sendForm(
         route.answer === 'media'
           ? { kind: 'media', dialect: route.dialect }
           : { kind: 'told', dialect: route.dialect, askedName: model ?? alias, dropsUsageChunk: false },
+      route,
       mayComeAgain: mayComeAgain && body.kind === 'whole',
     },
     deps,

@@ -30,7 +30,8 @@ export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<
   const { facts } = exchange
   const { settings, slots } = deps
   const waitMs = waitOf(exchange, settings.loadWaitS)
-  const { body, asked, release } = await readAsked(exchange, receiveOptions(deps))
+  const read = await readAsked(exchange, receiveOptions(deps))
+  const { body, asked } = read
   try {
     const model = asked.model.kind === 'string' && asked.model.value !== '' ? asked.model.value : undefined
     const wish = readWish(body)
@@ -57,7 +58,7 @@ export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<
       paint(exchange, lease, wish.value, mayComeAgain, deps).then(sent, (failure: unknown) => sent('over', failure))
     })
   } finally {
-    release()
+    read.release()
   }
 }
 

@@ -10,7 +10,7 @@ import type { Exchange } from '../exchange.ts'
 import type { BodyFacts } from '../json/body-facts.ts'
 import { spliceForEngine } from '../json/splice-model.ts'
 import { relay } from '../relay.ts'
-import { checkRoute, type RunnersFor, unsupportedError } from '../rules/check-route.ts'
+import { checkRoute, type RunnersFor } from '../rules/check-route.ts'
 import { chooseHeartbeat } from '../rules/choose-heartbeat.ts'
 import { engineRequestHeaders } from '../rules/headers.ts'
 import { queryWithoutKey, waitLimitMs } from '../rules/match-route.ts'
@@ -47,7 +47,9 @@ export interface Target extends SlotTarget {
  */
 export function serveInference(exchange: Exchange, route: InferenceRoute, deps: InferenceDeps, done: Served): void {
   const waitMs = waitOf(exchange, deps.settings.loadWaitS)
+  let isReceived = false
   const receiving = receiveJson(exchange, receiveOptions(deps), (error, json) => {
+    isReceived = true
     exchange.onEnding(undefined)
     if (error !== undefined) return done(refuseBody(exchange, error))
     const end: Served = (failure) => {
@@ -60,6 +62,8 @@ export function serveInference(exchange: Exchange, route: InferenceRoute, deps: 
       end(thrown)
     }
   })
+  // What the headers rule out is told before there is anything to be cancelled.
+  if (isReceived) return
   exchange.onEnding((reason) => {
     receiving.cancel()
     done(reason)
@@ -156,7 +160,11 @@ export function sendJsonToEngine(
 ): void {
   const { alias, engineKey, routes, enableThinking, usageOnRequest } = lease.endpoint
   const { route, model } = target
-  if (!routes.includes(route.enginePath)) return refuseRoute(lease, route, deps, sent)
+  // The engine that is up does not have it, whatever was thought before.
+  if (!routes.includes(route.enginePath)) {
+    lease.release()
+    return sent('over', deps.refusalOf(lease.slot, route))
+  }
   const { req } = exchange
   const asksForUsage = usageOnRequest === true && route.asksForUsage && asked.stream && asked.streamOptions === 'absent'
   const body = spliceForEngine(pieces, asked, {
@@ -179,28 +187,12 @@ export function sendJsonToEngine(
         route.answer === 'media'
           ? { kind: 'media', dialect: route.dialect }
           : { kind: 'told', dialect: route.dialect, askedName: model ?? alias, dropsUsageChunk: asksForUsage },
+      route,
       mayComeAgain,
     },
     deps,
     sent,
   )
-}
-
-/** The engine that is up does not have the route, whatever was thought before. */
-export function refuseRoute(
-  lease: Lease,
-  route: InferenceRoute,
-  { slots, runnersFor }: InferenceDeps,
-  sent: Sent,
-): void {
-  lease.release()
-  const rows = slots.views()
-  const slot = rows.find(({ name }) => name === lease.slot)
-  const error =
-    slot === undefined
-      ? Hal0Error.of('dispatch.route_unsupported', `The engine of slot "${lease.slot}" does not have ${route.path}`)
-      : unsupportedError({ slot, route, rows, runnersFor })
-  sent('over', error)
 }
 
 /** How long this request may wait for a load, ms. Errors: `request.invalid`. */

@@ -97,7 +97,7 @@ describe('what is refused, with its place', () => {
     ['no name', headers('Content-Disposition: form-data; filename="x"'), 'head', /name=/],
     ['two names', headers('Content-Disposition: form-data; name=a; name=model'), 'head', /name=/],
     ['another disposition', headers('Content-Disposition: attachment; name=model'), 'head', /form-data/],
-    ['a folded header', headers('Content-Disposition: form-data;\r\n name="model"'), 'head', /"Name: value"/],
+    ['a folded header', headers('Content-Disposition: form-data;\r\n name="model"'), 'head', /name=/],
     ['a line feed in a header', headers('X-A: 1\nContent-Disposition: form-data; name=a'), 'head', /"Name: value"/],
     ['a space before the colon', headers('Content-Disposition : form-data; name=a'), 'head', /"Name: value"/],
     ['a second model', `${field('model', 'm')}${field('model', 'n')}--b--`, 'head', /one field "model"/],
