@@ -107,10 +107,10 @@ describe.runIf(hasNginx())('behind an nginx with default settings', { timeout: L
     const stream = await open(nginx, { path: '/api/slots/a/state/stream' })
     const reader = readerOf(stream)
     await reader.until((text) => text.includes('"offline"'))
-    const loading = at.daemon.slots.load('a')
+    const loading = expect(at.daemon.slots.load('a')).rejects.toMatchObject({ code: 'slot.unloading' })
     await reader.until((text) => text.includes('"warming"'))
     await at.daemon.slots.unload('a', { drainMs: 0 })
-    await expect(loading).rejects.toMatchObject({ code: 'slot.unloading' })
+    await loading
     stream.leave()
   })
 
@@ -136,16 +136,12 @@ describe.runIf(hasNginx())('behind an nginx with default settings', { timeout: L
       404,
       expect.objectContaining({ code: 'model_not_found' }),
     ])
-    const content = 'x'.repeat(900_000)
-    const large = await send(nginx, {
+    const large = (count: number) => ({
       path: '/v1/chat/completions',
-      body: { model: 'a', messages: [{ role: 'user', content }], max_tokens: 2 },
+      body: { metadata: { note: 'x'.repeat(count) }, messages, model: 'a' },
     })
-    expect(large.status).toBe(200)
-    const tooLarge = await send(nginx, {
-      path: '/v1/chat/completions',
-      body: { model: 'a', content: content + content },
-    })
+    expect((await send(nginx, large(900_000))).status).toBe(200)
+    const tooLarge = await send(nginx, large(1_100_000))
     expect([tooLarge.status, tooLarge.headers['server']]).toEqual([413, expect.stringContaining('nginx')])
   })
 })

@@ -38,7 +38,9 @@ describe('errors of a fake engine', () => {
       const error = await thrownBy(chat(world, { stream }))
       expect(error).toBeInstanceOf(ofOpenai)
       expect(error).toMatchObject({ status, message: expect.stringContaining('planned error') as string })
-      expect((error as InstanceType<typeof OpenAI.APIError>).headers?.get('retry-after')).toBe('4')
+      if (status === 429) {
+        expect((error as InstanceType<typeof OpenAI.APIError>).headers?.get('retry-after')).toBe('4')
+      }
 
       const other = await thrownBy(message(world, { stream }))
       expect(other).toBeInstanceOf(ofAnthropic)
@@ -56,11 +58,11 @@ describe('errors of a fake engine', () => {
     const world = await startClientWorld()
     const long = [{ role: 'user' as const, content: 'word '.repeat(100_000) }]
     for (const [call, type] of [
-      [chat(world, { messages: long }), OpenAI.BadRequestError],
-      [message(world, { messages: long }), Anthropic.BadRequestError],
-      [openaiOf(world).responses.create({ model: 'agent', input: long }), OpenAI.BadRequestError],
+      [() => chat(world, { messages: long }), OpenAI.BadRequestError],
+      [() => message(world, { messages: long }), Anthropic.BadRequestError],
+      [() => openaiOf(world).responses.create({ model: 'agent', input: long }), OpenAI.BadRequestError],
     ] as const) {
-      const error = await thrownBy(call)
+      const error = await thrownBy(call())
       expect(error).toBeInstanceOf(type)
       expect((error as Error).message).toMatch(/exceeds the available context size \(\d+ tokens\)/)
     }
@@ -71,7 +73,8 @@ describe('errors of a fake engine', () => {
     async (die_how) => {
       const world = await startClientWorld()
       const fake: FakeKnobs = { die_after_tokens: 3, die_how }
-      const lost = /broke off/
+      // `exit` may be known before the connection ends.
+      const lost = /broke off|exited with/
       const read = async (stream: AsyncIterable<unknown>) => {
         for await (const event of stream) expect(event).toBeTypeOf('object')
       }
@@ -215,10 +218,10 @@ describe('retries of the official client', () => {
         expect(calls).toHaveLength(1)
       } else {
         await expect.poll(() => calls.length).toBe(1)
-        const { port } = world.daemon.slots.row('agent') ?? {}
+        const knobsUrl = () => `http://127.0.0.1:${world.daemon.slots.row('agent')?.port}/fake/knobs`
         await expect
           .poll(() =>
-            fetch(`http://127.0.0.1:${port}/fake/knobs`, { method: 'POST', body: '{"hold_load":false}' }).then(
+            fetch(knobsUrl(), { method: 'POST', body: '{"hold_load":false}' }).then(
               (r) => r.status,
               () => 0,
             ),

@@ -76,7 +76,7 @@ describe('an SSE parser on hal0 in front of a fake engine', () => {
     const engineOrigin = `http://127.0.0.1:${world.daemon.slots.row('agent')?.port}`
     for (const fake of MANNERS) {
       const direct = await readEvents(engineOrigin + enginePath, key, { ...body, model: 'agent', stream: true, fake })
-      expect(direct.length).toBeGreaterThan(5)
+      expect(direct.length).toBeGreaterThanOrEqual(5)
       // Under /upstream nothing is renamed.
       for (const asked of path.startsWith('/upstream') ? ['agent'] : ['agent', 'helper', 'hal0/agent']) {
         const through = await readEvents(world.origin + path, 'x', { ...body, model: asked, stream: true, fake })

@@ -61,6 +61,11 @@ export class RequestBody implements LiveBody, Sender {
     this.sizeBytes = parts.sizeBytes
   }
 
+  /** Was it started or stopped? Otherwise nothing of it is lost. */
+  get isUsed(): boolean {
+    return this.#isOver || this.#sink !== undefined
+  }
+
   start(sink: BodySink): void {
     if (this.#isOver) return
     this.#sink = sink

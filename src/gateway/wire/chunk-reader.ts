@@ -50,16 +50,23 @@ export class ChunkReader {
       this.#kept = undefined
     }
     let at = 0
-    if (taker.takesChunks && this.#state === SIZE && this.#digits === 0) {
-      at = endOfWhole(bytes)
-      if (at > 0) taker.onChunks(at === bytes.length ? bytes : bytes.subarray(0, at))
-      if (at === bytes.length) return MORE
-      if (taker.takesChunks && bytes.length - at < KEEP_LIMIT_BYTES && isBeginOfChunk(bytes, at)) {
-        this.#kept = Buffer.from(bytes.subarray(at))
-        return MORE
+    while (at < bytes.length) {
+      if (this.#state === SIZE && this.#digits === 0 && taker.takesChunks) {
+        const end = endOfWhole(bytes, at)
+        if (end > at) taker.onChunks(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+        at = end
+        if (at === bytes.length) return MORE
+        if (taker.takesChunks && bytes.length - at < KEEP_LIMIT_BYTES && isBeginOfChunk(bytes, at)) {
+          this.#kept = Buffer.from(bytes.subarray(at))
+          return MORE
+        }
       }
+      // What is left is read chunk by chunk: whether they may pass is asked anew behind each.
+      const step = this.#readChunk(bytes, at, taker)
+      if (typeof step !== 'number') return step
+      at = step
     }
-    return this.#read(bytes, at, taker)
+    return MORE
   }
 
   /** What is kept of an unfinished chunk is given as data: the body has broken off. */
@@ -67,10 +74,11 @@ export class ChunkReader {
     const kept = this.#kept
     if (kept === undefined) return
     this.#kept = undefined
-    this.#read(kept, 0, taker)
+    this.#readChunk(kept, 0, taker)
   }
 
-  #read(bytes: Buffer, from: number, taker: ChunkTaker): ChunkStep {
+  /** Up to behind the chunk at hand, or the end of the bytes; where that is, unless the body is over. */
+  #readChunk(bytes: Buffer, from: number, taker: ChunkTaker): number | ChunkStep {
     let at = from
     while (at < bytes.length) {
       if (this.#state === DATA) {
@@ -82,11 +90,13 @@ export class ChunkReader {
         taker.onData(data)
         continue
       }
+      const isBehindData = this.#state === DATA_LF
       const fault = this.#step(bytes[at++] ?? 0)
       if (fault === 'end') return { kind: 'done', at }
       if (fault !== undefined) return fault
+      if (isBehindData) return at
     }
-    return MORE
+    return at
   }
 
   /** One byte of framing. `end` = it was the last of the body. */
@@ -140,9 +150,9 @@ export class ChunkReader {
   }
 }
 
-/** Where the last whole chunk ends whose data ends in LF; 0 = the first is not like that. The last chunk of a body (size 0) is none of them. */
-function endOfWhole(bytes: Buffer): number {
-  let end = 0
+/** Where the last of the whole chunks ends that begin there and whose data ends in LF; `from` = the first is not like that. The last chunk of a body (size 0) is none of them. */
+function endOfWhole(bytes: Buffer, from: number): number {
+  let end = from
   for (;;) {
     let at = end
     let size = 0

@@ -23,7 +23,8 @@ export interface FormBody {
   readonly asked: FormAsked
   /**
    * The form with the engine's name for its model: the bytes of the value are replaced, or a part is put in before the end. `whole` where all of it is
-   * in memory; such a body may be asked for again, a `live` one only once.
+   * in memory; such a body may be asked for again, a `live` one as long as the one before was
+   * neither started nor stopped.
    */
   engineBody(alias: string): EngineBody
   /** Stops it and gives back memory and file, however the request ended. Idempotent. */
@@ -64,7 +65,7 @@ export class ReceivedForm implements FormBody {
       const pieces = new StreamSplice(edit).apply(inMemory)
       return { kind: 'whole', pieces, sizeBytes: kept.sizeBytes + grownBytes }
     }
-    if (this.#live !== undefined) throw new Error('a form can be sent once')
+    if (this.#live?.isUsed === true) throw new Error('a form can be sent once')
     const baseBytes = isOver ? kept.sizeBytes : announcedBytes
     this.#live = new RequestBody(req, {
       sizeBytes: baseBytes === undefined ? undefined : baseBytes + grownBytes,

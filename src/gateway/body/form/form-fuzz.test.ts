@@ -47,7 +47,7 @@ function expected(form: Form, alias: string): Buffer {
 }
 
 const boundary = fc.oneof(
-  fc.string({ unit: fc.constantFrom(...'abcXYZ019-_=+.'), minLength: 1, maxLength: 70 }),
+  fc.string({ unit: fc.constantFrom(...'abcXYZ019-_=+.'.split('')), minLength: 1, maxLength: 70 }),
   fc.constantFrom('----WebKitFormBoundary7MA4YWxkTrZu0gW', '-', 'a'),
 )
 /** Bytes that look like what separates parts. */
