@@ -20,7 +20,7 @@ import type { EngineRoute, Runner } from './runners/runner.ts'
 export interface WiredGateway {
   readonly gateway: Gateway
   readonly ledger: RequestLedger
-  explain(question: { readonly model: string; readonly path: string }): RouteExplanation
+  readonly explain: (question: { readonly model: string; readonly path: string }) => RouteExplanation
 }
 
 export interface GatewayWiring {

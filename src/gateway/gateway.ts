@@ -21,7 +21,7 @@ import { sendModel, sendModels } from './routes/models-route.ts'
 import type { ImageDefaults } from './routes/paint.ts'
 import { serveUpstream } from './routes/upstream-route.ts'
 import { type RunnersFor, unsupportedError } from './rules/check-route.ts'
-import { KNOWN_PATHS, matchRoute, pathOf } from './rules/match-route.ts'
+import { KNOWN_PATHS, matchRoute, pathOf, type RouteMatch } from './rules/match-route.ts'
 import { shortened } from './rules/resolve-route.ts'
 import { IMAGES_PATH, type InferenceRoute } from './rules/route-table.ts'
 import type { OnDemandSlot, Served } from './send-to-slot.ts'
@@ -97,11 +97,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const listings = createCoalescer()
   let onEmpty: (() => void) | undefined
 
-  function refusalOf(name: string, route: InferenceRoute, said?: string): Hal0Error {
+  function refusalOf(name: string, wanted: InferenceRoute, said?: string): Hal0Error {
     const rows = slots.views()
     const slot = rows.find((row) => row.name === name)
-    if (slot !== undefined) return unsupportedError({ slot, route, rows, runnersFor }, said)
-    return Hal0Error.of('dispatch.route_unsupported', `The engine of slot "${name}" does not have ${route.path}`)
+    if (slot !== undefined) return unsupportedError({ slot, route: wanted, rows, runnersFor }, said)
+    return Hal0Error.of('dispatch.route_unsupported', `The engine of slot "${name}" does not have ${wanted.path}`)
   }
 
   const ends = {
@@ -117,11 +117,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
     exchanges.add(exchange)
     const done: Served = (failure) => finish(exchange, failure)
     try {
+      const match = matchRoute(req.method ?? '', req.url ?? '')
+      // A refusal too is told in the route's own shape.
+      if (match.kind === 'inference') exchange.dialect = match.route.dialect
       const admitted = guard(req)
       if (!admitted.ok) throw admitted.error
       exchange.caller = admitted.value
       if (closing.signal.aborted) throw stopping()
-      route(exchange, done)
+      route(exchange, match, done)
     } catch (thrown) {
       done(thrown)
     }
@@ -155,14 +158,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
     })
   }
 
-  function route(exchange: Exchange, done: Served): void {
+  function route(exchange: Exchange, match: RouteMatch, done: Served): void {
     const { req, facts } = exchange
-    const method = req.method ?? ''
-    const match = matchRoute(method, req.url ?? '')
     switch (match.kind) {
       case 'inference':
         facts.route = match.route.path
-        exchange.dialect = match.route.dialect
         if (match.route.body === 'form') return serveForm(exchange, match.route, inference, done)
         return serveInference(exchange, match.route, inference, done)
       case 'images':
@@ -189,7 +189,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         throw Hal0Error.of('request.invalid', `The path ${pathShown(exchange)} has a broken percent escape`)
       case 'wrong_method':
         exchange.setHeader('Allow', match.allow)
-        refuse(exchange, `${pathShown(exchange)} does not take ${method}; it takes ${match.allow}`, 405)
+        refuse(exchange, `${pathShown(exchange)} does not take ${req.method}; it takes ${match.allow}`, 405)
         return done()
     }
   }
@@ -223,10 +223,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
   }
 }
 
-function settle(work: Promise<void>, done: Served): void {
+function settle(work: Promise<void>, served: Served): void {
   work.then(
-    () => done(),
-    (failure: unknown) => done(failure),
+    () => served(),
+    (failure: unknown) => served(failure),
   )
 }
 

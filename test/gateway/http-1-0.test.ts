@@ -273,7 +273,7 @@ describe('requests in unusual words', () => {
     line.say('GET /v1/models HTTP/1.1\r\nHost: hal0.test\r\nConnection: close\r\n\r\n')
     const next = answerOf((await line.end()).slice(head.length))
     expect(next.status).toBe(200)
-    expect([200, 404, 405]).toContain(answerOf(head).status)
+    expect(answerOf(head).status).toBe(200)
   })
 
   it('a body in chunks, with extensions and trailers, is the same body', async () => {

@@ -13,6 +13,8 @@ interface Size {
 }
 /** 4.6 MB. */
 const LARGE: Size = { tokens: 460, tokenBytes: 10_000 }
+/** Of 4.6 MB the kernel takes nearly all from a server that does not wait: twice that shows in its memory. */
+const LARGER: Size = { tokens: 920, tokenBytes: 10_000 }
 /** More than the kernel keeps for two connections in a row, whatever it has grown their buffers to. */
 const ENDLESS: Size = { tokens: 1900, tokenBytes: 200_000 }
 const bytesOf = ({ tokens, tokenBytes }: Size) => tokens * tokenBytes
@@ -54,14 +56,14 @@ async function engineBytesAtRest(read: () => Promise<number>): Promise<number> {
 }
 
 describe('CASES 46: clients that open large streams and stop reading', () => {
-  it('a hundred of 4.6 MB: memory is flat, and others are served', { timeout: 180_000 }, async () => {
+  it('a hundred of them: memory is flat, and others are served', { timeout: 180_000 }, async () => {
     const at = await startTestDaemon({ a: { knobs: { total_slots: CLIENTS + 8 } }, b: {} })
     const engine = await at.load('a')
     await at.load('b')
 
     const round = async (): Promise<number> => {
       await engine.reset()
-      const sockets = await Promise.all(Array.from({ length: CLIENTS }, () => openAndStop(at, LARGE)))
+      const sockets = await Promise.all(Array.from({ length: CLIENTS }, () => openAndStop(at, LARGER)))
       await engineBytesAtRest(async () => (await engine.state()).bytes_written)
       // Others are served meanwhile, by the same slot and by another one.
       for (const model of ['a', 'b']) {
@@ -74,12 +76,13 @@ describe('CASES 46: clients that open large streams and stop reading', () => {
       return held
     }
 
+    const idle = await heldBytes()
     const first = await round()
     const second = await round()
-    const idle = await heldBytes()
-    // The second round finds no more in memory than the first did, and a client costs no part of its answer that grows with it.
+    // The second round finds no more in memory than the first did, and what a client costs is no part of its answer.
     expect(second).toBeLessThan(first + 3_000_000)
-    expect((second - idle) / CLIENTS).toBeLessThan(bytesOf(LARGE) / 8)
+    // The clients' own sockets are in it.
+    expect((first - idle) / CLIENTS).toBeLessThan(400_000)
   })
 
   it('hold the engine back, and are aborted there when they leave', async () => {

@@ -3,6 +3,7 @@ import type { AnswerMode } from '../rules/choose-answer-mode.ts'
 import { clientResponseHeaders } from '../rules/headers.ts'
 import { type AnswerHead, valueOf } from '../wire/answer-head.ts'
 import { type ClientStallGuard, createClientStallGuard, takenBytesOf } from './client-stall.ts'
+import { copyOut, copyWritten } from './copy-out.ts'
 import { beginFraming, type Framing, framed, LAST_CHUNK } from './framing.ts'
 
 export interface ClientOutletOptions {
@@ -98,14 +99,14 @@ export class ClientOutlet {
   send(data: Buffer): void {
     if (data.length === 0 || this.#isStopped) return
     this.#exchange.bytesSent += data.length
-    this.#pending.push(this.#framing === 'chunked' ? framed(data) : Buffer.from(data))
+    this.#pending.push(this.#framing === 'chunked' ? framed(data) : copyOut(data))
   }
 
   /** The same for whole chunks with their framing. */
   sendChunks(chunks: Buffer): void {
     if (this.#isStopped) return
     this.#exchange.bytesSent += chunks.length
-    this.#pending.push(Buffer.from(chunks))
+    this.#pending.push(copyOut(chunks))
   }
 
   flush(): void {
@@ -118,8 +119,12 @@ export class ClientOutlet {
       return res.flushHeaders()
     }
     this.#isHeadWritten = true
+    const hasRoom = res.write(bytes)
+    // Node waits for more that could go with it until the turn is over; there is nothing.
+    res.socket?.uncork()
     // What the kernel has taken at once does not wait, however much it was.
-    if (res.write(bytes) || res.writableLength === 0 || this.#isHeld) return
+    if (res.writableLength === 0) return copyWritten(bytes)
+    if (hasRoom || this.#isHeld) return
     this.#isHeld = true
     this.#guard().watch()
     this.#options.onHold()

@@ -269,7 +269,9 @@ export class EngineConnection implements BodySink {
   /** `isClean`: nothing follows. */
   #complete(isClean: boolean): undefined {
     const follower = this.#follower
-    const mayReuse = isClean && this.#head?.keepsAlive === true && this.#isBodySent && !this.hasEnded
+    // An engine that answered before it had its request may never read the rest of it.
+    const isRequestSent = this.#isBodySent && this.#socket.writableLength === 0
+    const mayReuse = isClean && this.#head?.keepsAlive === true && isRequestSent && !this.hasEnded
     this.#follower = undefined
     this.#live?.stop()
     this.#live = undefined

@@ -20,7 +20,8 @@ interface Pool {
   /** Oldest first. */
   readonly idle: EngineConnection[]
   readonly busy: Set<EngineConnection>
-  readonly watched: Set<EngineConnection>
+  /** With the timer of each. */
+  readonly watched: Map<EngineConnection, CancelTimer>
   mostBusy: number
   afterPlain: Manners
   afterStream: Manners
@@ -58,7 +59,7 @@ export class EnginePools {
     if (manners === 'unknown') this.#watch(pool, connection)
     else pool.idle.push(connection)
     if (pool.busy.size + pool.idle.length > pool.mostBusy + SPARE_CONNECTIONS) void pool.idle.shift()?.destroy()
-    this.#cancelSweep ??= this.#clock.setTimer(IDLE_LIMIT_MS, () => this.#sweep())
+    this.#sweepLater()
   }
 
   /** Ends it, in whatever state it is. Resolves when the engine has been cut off. */
@@ -76,13 +77,17 @@ export class EnginePools {
   /** The engine of this generation has ended. Its leases were revoked or released before, so nothing is under way on it. */
   forget(attemptId: string): void {
     const pool = this.#pools.get(attemptId)
-    for (const connection of [...(pool?.idle ?? []), ...(pool?.watched ?? [])]) void connection.destroy()
+    if (pool === undefined) return
+    for (const cancel of pool.watched.values()) cancel()
+    for (const connection of [...pool.idle, ...pool.watched.keys()]) void connection.destroy()
     this.#pools.delete(attemptId)
   }
 
   async close(): Promise<void> {
     this.#cancelSweep?.()
-    const all = [...this.#pools.values()].flatMap(({ busy, idle, watched }) => [...busy, ...idle, ...watched])
+    const pools = [...this.#pools.values()]
+    for (const { watched } of pools) for (const cancel of watched.values()) cancel()
+    const all = pools.flatMap(({ busy, idle, watched }) => [...busy, ...idle, ...watched.keys()])
     this.#pools.clear()
     await Promise.all(all.map((connection) => connection.destroy()))
   }
@@ -93,7 +98,7 @@ export class EnginePools {
     const pool: Pool = {
       idle: [],
       busy: new Set(),
-      watched: new Set(),
+      watched: new Map(),
       mostBusy: 0,
       afterPlain: 'unknown',
       afterStream: 'unknown',
@@ -113,21 +118,31 @@ export class EnginePools {
 
   #watch(pool: Pool, connection: EngineConnection): void {
     setManners(pool, connection, 'watched')
-    pool.watched.add(connection)
-    this.#clock.setTimer(PROBATION_MS, () => {
-      if (!pool.watched.delete(connection) || mannersOf(pool, connection) !== 'watched')
-        return void connection.destroy()
+    const cancel = this.#clock.setTimer(PROBATION_MS, () => {
+      pool.watched.delete(connection)
+      if (mannersOf(pool, connection) !== 'watched') return void connection.destroy()
       setManners(pool, connection, 'keeps')
       pool.idle.push(connection)
+      this.#sweepLater()
     })
+    pool.watched.set(connection, cancel)
   }
 
   #onEnd(pool: Pool, connection: EngineConnection): void {
-    if (pool.watched.delete(connection)) return setManners(pool, connection, 'closes')
+    const cancel = pool.watched.get(connection)
+    if (cancel !== undefined) {
+      cancel()
+      pool.watched.delete(connection)
+      return setManners(pool, connection, 'closes')
+    }
     const at = pool.idle.indexOf(connection)
     if (at < 0) return
     pool.idle.splice(at, 1)
     if (this.#clock.monotonicMs() - connection.idleSinceMs < PROBATION_MS) setManners(pool, connection, 'closes')
+  }
+
+  #sweepLater(): void {
+    this.#cancelSweep ??= this.#clock.setTimer(IDLE_LIMIT_MS, () => this.#sweep())
   }
 
   /** Ends what has been idle for too long. */
@@ -140,7 +155,7 @@ export class EnginePools {
       for (const old of pool.idle.splice(0, fresh < 0 ? pool.idle.length : fresh)) void old.destroy()
       isAnyLeft ||= pool.idle.length > 0
     }
-    if (isAnyLeft) this.#cancelSweep = this.#clock.setTimer(IDLE_LIMIT_MS, () => this.#sweep())
+    if (isAnyLeft) this.#sweepLater()
   }
 }
 

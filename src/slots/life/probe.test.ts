@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ProbeSpec } from '../../runners/runner.ts'
 import { createProber, type ProbeVerdict } from './probe.ts'
@@ -118,6 +118,39 @@ describe('one look at an engine', () => {
   it('nobody there is silence, not an error', async () => {
     const prober = createProber('http://127.0.0.1:1', SPEC, KEY)
     expect((await prober.look()).kind).toBe('silent')
+    await prober.close()
+  })
+})
+
+describe('a look that hangs', () => {
+  /** Takes requests and keeps them until the test answers. */
+  async function holding() {
+    const held: ServerResponse[] = []
+    const listening = createServer((_request, response) => void held.push(response))
+    server = listening
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+    const address = listening.address()
+    if (address === null || typeof address === 'string') throw new Error('no address')
+    const prober = createProber(`http://127.0.0.1:${address.port}`, { healthPath: '/health' }, undefined)
+    return { prober, held }
+  }
+
+  it('keeps no other back: the next one asks anew', async () => {
+    const { prober, held } = await holding()
+    expect(await prober.look()).toEqual({ kind: 'silent' })
+    const second = prober.look()
+    while (held.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    held[1]?.end('{}')
+    expect(await second).toEqual({ kind: 'ready', parallel: null })
+    await prober.close()
+  })
+
+  it('is heard by the next look when it is answered after all', async () => {
+    const { prober, held } = await holding()
+    expect(await prober.look()).toEqual({ kind: 'silent' })
+    const second = prober.look()
+    held[0]?.end('{}')
+    expect(await second).toEqual({ kind: 'ready', parallel: null })
     await prober.close()
   })
 })
