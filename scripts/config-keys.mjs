@@ -30,7 +30,8 @@ export const files = {
       'server.body_memory_bytes':
         'Memory for the bodies of all requests that wait or are read; the next one gets 429 with `Retry-After`.',
       'slots.port_range': 'Ports for engines: lowest and highest.',
-      'slots.queue_limit': 'Requests that may wait at one slot; the next one gets 429.',
+      'slots.queue_limit':
+        'Requests that may wait at one slot; with one more, the newest of the client that has the most waiting gets 429.',
       'slots.on_exit':
         '`stop`: engines end with the daemon. `keep`: they go on, and the next daemon takes them over; see below.',
       'slots.stop_grace_s': 'Seconds between SIGTERM and SIGKILL for an engine.',
@@ -51,10 +52,11 @@ export const files = {
       'dispatcher.load_wait_s': 'Seconds that a request waits for a slot that is loading; then 503 with `Retry-After`.',
       'dispatcher.unknown_model': 'What a model name that nobody knows gets: slot `agent`, or 404.',
       'dispatcher.on_demand_slot': 'The slot into which a registered model is loaded that no slot binds; `""` = none.',
-      'dispatcher.stall_s': 'Longest silence of an engine inside an answer, seconds; 0 = no limit.',
-      'dispatcher.client_stall_s': 'Longest time a client may take nothing while data waits, seconds; 0 = no limit.',
+      'dispatcher.stall_s': 'Longest silence of an engine after the first byte of its answer, seconds; 0 = no limit.',
+      'dispatcher.client_stall_s':
+        'Longest time a client may take nothing while data waits, or send nothing in the middle of its body, seconds; 0 = no limit.',
       'dispatcher.heartbeat_s':
-        'An event stream that is silent so long gets a comment (Anthropic: a `ping`), seconds; 0 = never. Also by the header `X-Hal0-Heartbeat`.',
+        'An event stream that is silent so long after its engine has answered gets a comment (Anthropic: a `ping`), seconds; 0 = never. A request may ask for it by `X-Hal0-Heartbeat`.',
       'models.scan': 'Folders, by absolute paths, that `hal0 model scan` looks through besides the store.',
       'models.store': 'Folder of pulled models. Absent: `var-lib/hal0/models` of the home.',
       'models.hub_endpoint':

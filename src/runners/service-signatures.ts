@@ -23,7 +23,7 @@ export const SERVICE_SIGNATURES: readonly ErrorSignature[] = [
     cause: 'missing_library',
     pattern: /Error loading ASGI app|can't open file '[^']*': \[Errno 2\]/,
     remedy:
-      'The start command does not find its program: correct template or binary of the runner in hal0.toml (`hal0 config edit`), with absolute paths, or the folder that its start script goes to.',
+      'The start command does not find its program: correct template or binary of the runner in hal0.toml (`hal0 config edit hal0`), with absolute paths, or the folder that its start script goes to.',
   },
   {
     cause: 'out_of_memory',

@@ -99,6 +99,7 @@ describe.runIf(hasNginx())('behind an nginx with default settings', { timeout: L
       at.daemon.bus.publish({ type: 'test', severity: 'info', source: 'daemon', message, data: {} })
       await reader.until((text) => text.includes(message))
     }
+    expect(stream.res.statusCode).toBe(200)
     stream.leave()
   })
 
@@ -123,6 +124,7 @@ describe.runIf(hasNginx())('behind an nginx with default settings', { timeout: L
       await appendFile(slotLogPath(at.home, 'a'), `${line}\n`)
       await reader.until((text) => text.includes(line))
     }
+    expect(stream.res.statusCode).toBe(200)
     stream.leave()
   })
 

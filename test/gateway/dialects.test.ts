@@ -49,36 +49,42 @@ function expectTyped(dialect: TextDialect, thrown: unknown, words: RegExp): void
 describe.each(table)('%s', (_name, dialect) => {
   const body = (more: object = {}) => ({ path: dialect.path, body: { model: 'agent', ...dialect.body, ...more } })
 
-  it.each(NAMES)('asked as %s of an engine that says a file path: that name, in every event and answer', async (model) => {
-    const world = await startFakeWorld({ model_name: 'path' })
-    for (const cut of CUTS) {
-      const { status, text } = await send(world.origin, body({ model, stream: true, fake: cut }))
-      expect(status).toBe(200)
-      const names = parseEvents(text)
-        .events.filter(({ data }) => data !== '[DONE]')
-        .map(({ data }) => dialect.modelOf(objectOf(data)))
-      expect(new Set(names.filter((name) => name !== undefined))).toEqual(new Set([model]))
-      expect(text).not.toContain('fake.gguf')
-    }
-    const whole = await send(world.origin, body({ model }))
-    expect([whole.status, dialect.modelOf(whole.json())]).toEqual([200, model])
-    expect(whole.text).not.toContain('fake.gguf')
-    const read = await dialect.read(world.origin, { model })
-    const named = read.map((event) => dialect.modelOf(event as Record<string, unknown>))
-    expect(new Set(named.filter((name) => name !== undefined))).toEqual(new Set([model]))
-  })
+  it.each(NAMES)(
+    'asked as %s of an engine that says a file path: that name, in every event and answer',
+    async (model) => {
+      const world = await startFakeWorld({ model_name: 'path' })
+      for (const cut of CUTS) {
+        const { status, text } = await send(world.origin, body({ model, stream: true, fake: cut }))
+        expect(status).toBe(200)
+        const names = parseEvents(text)
+          .events.filter(({ data }) => data !== '[DONE]')
+          .map(({ data }) => dialect.modelOf(objectOf(data)))
+        expect(new Set(names.filter((name) => name !== undefined))).toEqual(new Set([model]))
+        expect(text).not.toContain('fake.gguf')
+      }
+      const whole = await send(world.origin, body({ model }))
+      expect([whole.status, dialect.modelOf(whole.json())]).toEqual([200, model])
+      expect(whole.text).not.toContain('fake.gguf')
+      const read = await dialect.read(world.origin, { model })
+      const named = read.map((event) => dialect.modelOf(event as Record<string, unknown>))
+      expect(new Set(named.filter((name) => name !== undefined))).toEqual(new Set([model]))
+    },
+  )
 
-  it.each(['cut', 'reset', 'end'])('an engine that dies mid-stream (%s), however its writes are cut', async (die_how) => {
-    const world = await startFakeWorld()
-    const words = die_how === 'end' ? /unfinished stream/ : /broke off/
-    for (const cut of CUTS) {
-      const fake = { die_after_tokens: 3, die_how, ...cut }
-      const { status, text } = await send(world.origin, body({ stream: true, fake }))
-      expect(status).toBe(200)
-      expect(lastError(dialect, text)).toMatchObject({ code: 'dispatch.upstream_unavailable' })
-      expectTyped(dialect, await thrownBy(dialect.read(world.origin, { fake })), words)
-    }
-  })
+  it.each(['cut', 'reset', 'end'])(
+    'an engine that dies mid-stream (%s), however its writes are cut',
+    async (die_how) => {
+      const world = await startFakeWorld()
+      const words = die_how === 'end' ? /unfinished stream/ : /broke off/
+      for (const cut of CUTS) {
+        const fake = { die_after_tokens: 3, die_how, ...cut }
+        const { status, text } = await send(world.origin, body({ stream: true, fake }))
+        expect(status).toBe(200)
+        expect(lastError(dialect, text)).toMatchObject({ code: 'dispatch.upstream_unavailable' })
+        expectTyped(dialect, await thrownBy(dialect.read(world.origin, { fake })), words)
+      }
+    },
+  )
 
   it('an engine whose process ends mid-stream', async () => {
     const world = await startFakeWorld({ die_after_tokens: 3, die_how: 'exit' })
@@ -101,7 +107,10 @@ describe.each(table)('%s', (_name, dialect) => {
     const first = await stream.until('\n\n')
     world.slots.revoke(Hal0Error.of('slot.unloading', 'Slot "agent" is being unloaded', { retryAfterS: 4 }))
     const error = lastError(dialect, first + (await stream.rest()))
-    expect(error).toMatchObject({ code: 'slot.unloading', message: expect.stringContaining('being unloaded') as string })
+    expect(error).toMatchObject({
+      code: 'slot.unloading',
+      message: expect.stringContaining('being unloaded') as string,
+    })
     await world.engine.waitFor('aborts_mid_stream', 1)
   })
 

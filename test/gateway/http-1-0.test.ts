@@ -185,7 +185,7 @@ describe('clients of HTTP/1.0', () => {
     line.say(requestText('1.0', bodyOf({ stream: true })))
     await line.until(hasEvents(1))
     line.leave()
-    await engine.waitFor('aborts_mid_stream', 1)
+    expect((await engine.waitFor('aborts_mid_stream', 1)).counters.aborts).toBe(1)
     await slots.logged('release agent')
   })
 

@@ -76,7 +76,7 @@ export function heardOf(plan: ChaosPlan, end: ChaosEnd): Heard {
   if (end.kind === 'left' || end.kind === 'hung') return end.kind
   if (end.kind === 'broken') return `broken: ${end.why}`
   const { headers, rawHeaders, status, text } = end
-  if (headers['x-request-id'] !== plan.id) return `it has the id ${headers['x-request-id']}`
+  if (headers['x-request-id'] !== plan.id) return `it has the id ${String(headers['x-request-id'])}`
   if (headers['content-length'] !== undefined && headers['transfer-encoding'] !== undefined) return 'two lengths'
   const origins = rawHeaders.filter((name) => name.toLowerCase() === 'access-control-allow-origin')
   if (origins.length !== 1) return `${origins.length} Access-Control-Allow-Origin`
@@ -91,7 +91,7 @@ function errorHeard(plan: ChaosPlan, status: number, text: string, retryAfter: s
   const body = parsed(text)
   const wrong = shapeMistake(plan, body, plan.dialect === 'anthropic' ? 'anthropic' : 'openai')
   if (wrong !== undefined) return `${status} ${wrong}: ${text}`
-  const heard = `${status} ${at(body, 'error', 'code')}`
+  const heard = `${status} ${wordAt(body, 'error', 'code')}`
   if (RETRY_AFTER.has(heard) && !/^[1-9]\d*$/.test(retryAfter ?? '')) return `${heard} without Retry-After`
   return heard
 }
@@ -110,7 +110,7 @@ function shapeMistake(plan: ChaosPlan, body: unknown, dialect: 'openai' | 'anthr
 function wholeHeard(plan: ChaosPlan, text: string): Heard {
   const body = parsed(text)
   if (body === undefined) return `no JSON: ${text.slice(0, 200)}`
-  if (plan.model !== undefined && at(body, 'model') !== plan.model) return `model ${at(body, 'model')}`
+  if (plan.model !== undefined && at(body, 'model') !== plan.model) return `model ${wordAt(body, 'model')}`
   const said = plan.api === undefined ? text : textOf(plan.api, body)
   return plan.says === undefined || said.includes(plan.says) ? '200' : `it says ${said.slice(0, 200)}`
 }
@@ -128,7 +128,7 @@ function streamHeard(plan: ChaosPlan, text: string): Heard {
     if (event === undefined) return `an event that is no JSON: ${data.slice(0, 200)}`
     if (at(event, 'error') !== undefined || at(event, 'type') === 'error') return 'an error event that is not the last'
     const model = at(event, 'model') ?? at(event, 'message', 'model') ?? at(event, 'response', 'model')
-    if (model !== undefined && model !== plan.model) return `model ${model}`
+    if (model !== undefined && model !== plan.model) return `an event of another model: ${data.slice(0, 200)}`
     said += plan.api === undefined ? '' : deltaOf(plan.api, event)
   }
   const event = last === '[DONE]' ? undefined : parsed(last ?? '')
@@ -137,7 +137,7 @@ function streamHeard(plan: ChaosPlan, text: string): Heard {
   const wrong = shapeMistake(plan, event, dialect === 'anthropic' ? 'anthropic' : 'openai')
   if (wrong !== undefined) return `its last event ${wrong}: ${last}`
   if (dialect === 'responses' && at(event, 'type') !== 'error') return `its last event is not typed: ${last}`
-  return `200 then ${at(event, 'error', 'code')}`
+  return `200 then ${wordAt(event, 'error', 'code')}`
 }
 
 function textOf(api: Api, body: unknown): string {
@@ -175,4 +175,9 @@ function at(value: unknown, ...path: readonly (string | number)[]): unknown {
     found = typeof found === 'object' && found !== null ? Reflect.get(found, key) : undefined
   }
   return found
+}
+
+function wordAt(value: unknown, ...path: readonly (string | number)[]): string {
+  const found = at(value, ...path)
+  return typeof found === 'string' ? found : JSON.stringify(found)
 }

@@ -17,7 +17,9 @@ const STORY = 'Tell me a long story of 世界 and "model":"x"'
 const messages = [{ role: 'user' as const, content: STORY }]
 
 const fieldOf = (value: unknown, key: string): unknown =>
-  typeof value === 'object' && value !== null && key in value ? Object.entries(value).find(([k]) => k === key)?.[1] : undefined
+  typeof value === 'object' && value !== null && key in value
+    ? Object.entries(value).find(([k]) => k === key)?.[1]
+    : undefined
 
 async function all(stream: AsyncIterable<unknown>): Promise<readonly unknown[]> {
   const events: unknown[] = []
@@ -87,7 +89,10 @@ export interface ParsedEvent {
 }
 
 /** `comments`: what came between the events. Throws at what is no event stream, and at an event that is cut off. */
-export function parseEvents(text: string): { readonly events: readonly ParsedEvent[]; readonly comments: readonly string[] } {
+export function parseEvents(text: string): {
+  readonly events: readonly ParsedEvent[]
+  readonly comments: readonly string[]
+} {
   const events: ParsedEvent[] = []
   const comments: string[] = []
   const parser = createParser({

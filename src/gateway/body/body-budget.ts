@@ -42,7 +42,7 @@ export function noRoomError({ limitBytes }: BodyBudget): Hal0Error {
     retryAfterS: RETRY_AFTER_S,
     details: {
       body_memory_bytes: limitBytes,
-      remedy: 'Wait for Retry-After, or raise [server] body_memory_bytes in hal0.toml: `hal0 config edit`.',
+      remedy: 'Wait for Retry-After, or raise [server] body_memory_bytes in hal0.toml: `hal0 config edit hal0`.',
     },
   })
 }

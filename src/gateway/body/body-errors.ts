@@ -10,7 +10,7 @@ export function tooLarge(limitBytes: number, key: 'json_limit_bytes' | 'form_lim
   return Hal0Error.of('request.too_large', `The request body is larger than ${limit}`, {
     details: {
       limit_bytes: limitBytes,
-      remedy: `Send a smaller body, or raise [server] ${key} in hal0.toml: \`hal0 config edit\`.`,
+      remedy: `Send a smaller body, or raise [server] ${key} in hal0.toml: \`hal0 config edit hal0\`.`,
     },
   })
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { wholeBody } from '../body/engine-body.ts'
-import { EngineConnection } from './engine-connection.ts'
+import { addressOf, EngineConnection } from './engine-connection.ts'
 
 /** Answers, keeping its connections; on `/poison` it has read the request and ends, on `/cut` it ends the connection. */
 const ENGINE = `
@@ -23,7 +23,7 @@ async function startEngine() {
 }
 
 function connectTo(port: number): EngineConnection {
-  const connection = new EngineConnection(`http://127.0.0.1:${port}`, 'attempt', () => {})
+  const connection = new EngineConnection(addressOf(`http://127.0.0.1:${port}`), 'attempt', () => {})
   onTestFinished(() => connection.destroy())
   return connection
 }

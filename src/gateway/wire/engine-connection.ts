@@ -25,8 +25,21 @@ export interface WireRequest {
   readonly body: EngineBody
 }
 
-/** Why a connection was ended from our side; made once, since it is part of many a stream's ordinary end. */
-export const CUT_OFF: Error = new Error('ended by the gateway')
+/** Where an engine listens. */
+export interface EngineAddress {
+  readonly host: string
+  readonly port: number
+  /** As it stands in `Host`. */
+  readonly hostHeader: string
+}
+
+/** `http://HOST:PORT`, taken apart. */
+export function addressOf(origin: string): EngineAddress {
+  const { hostname, port, host } = new URL(origin)
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  return { host: bare, port: Number(port === '' ? 80 : port), hostHeader: host }
+}
+
 /** An engine ended its connection in the middle of something. */
 class ConnectionLost extends Error {}
 
@@ -44,7 +57,7 @@ const NOTHING = Buffer.alloc(0)
 export class EngineConnection implements BodySink {
   readonly attemptId: string
   readonly #socket: Socket
-  readonly #host: string
+  readonly #hostHeader: string
   readonly #onEnd: (connection: EngineConnection) => void
   #follower: ExchangeFollower | undefined
   #method = ''
@@ -71,14 +84,13 @@ export class EngineConnection implements BodySink {
   #isGone = false
 
   /** Connects at once. `onEnd`: its end has been seen. */
-  constructor(origin: string, attemptId: string, onEnd: (connection: EngineConnection) => void) {
+  constructor(address: EngineAddress, attemptId: string, onEnd: (connection: EngineConnection) => void) {
     this.attemptId = attemptId
     this.#onEnd = onEnd
-    const { hostname, port, host } = new URL(origin)
-    this.#host = host
+    this.#hostHeader = address.hostHeader
     const socket = connect({
-      host: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
-      port: Number(port === '' ? 80 : port),
+      host: address.host,
+      port: address.port,
       noDelay: true,
       onread: { buffer: readBuffer, callback: (size) => this.#read(readBuffer.subarray(0, size)) },
     })
@@ -183,7 +195,7 @@ export class EngineConnection implements BodySink {
     if (!this.#follower.onSend()) return
     const { body } = request
     this.#isLiveChunked = body.kind === 'live' && body.body.sizeBytes === undefined
-    const head = headText(request, this.#host, this.#isLiveChunked)
+    const head = headText(request, this.#hostHeader, this.#isLiveChunked)
     if (body.kind === 'whole' && body.sizeBytes <= ONE_WRITE_BYTES) {
       const bytes = Buffer.allocUnsafe(head.length + body.sizeBytes)
       let at = bytes.write(head, 0, 'latin1')

@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../../kernel/clock.ts'
 import type { Lease } from '../../slots/slots.ts'
-import { EngineConnection } from './engine-connection.ts'
+import { addressOf, type EngineAddress, EngineConnection } from './engine-connection.ts'
 
 /** Idle connections are closed after so long: engines close theirs after 5 s (llama-server, uvicorn, node) or say how long in `Keep-Alive`. */
 const IDLE_LIMIT_MS = 800
@@ -17,6 +17,7 @@ type Manners = 'unknown' | 'watched' | 'keeps' | 'closes'
 
 /** What is known of one engine generation. */
 interface Pool {
+  readonly address: EngineAddress
   /** Oldest first. */
   readonly idle: EngineConnection[]
   readonly busy: Set<EngineConnection>
@@ -39,9 +40,9 @@ export class EnginePools {
 
   /** The idle connection that was used last among those that may be used, else a new one. */
   take({ attemptId, endpoint }: Pick<Lease, 'attemptId' | 'endpoint'>): EngineConnection {
-    const pool = this.#poolOf(attemptId)
+    const pool = this.#poolOf(attemptId, endpoint.origin)
     const connection =
-      this.#takeIdle(pool) ?? new EngineConnection(endpoint.origin, attemptId, (ended) => this.#onEnd(pool, ended))
+      this.#takeIdle(pool) ?? new EngineConnection(pool.address, attemptId, (ended) => this.#onEnd(pool, ended))
     pool.busy.add(connection)
     pool.mostBusy = Math.max(pool.mostBusy, pool.busy.size)
     return connection
@@ -92,10 +93,11 @@ export class EnginePools {
     await Promise.all(all.map((connection) => connection.destroy()))
   }
 
-  #poolOf(attemptId: string): Pool {
+  #poolOf(attemptId: string, origin: string): Pool {
     const known = this.#pools.get(attemptId)
     if (known !== undefined) return known
     const pool: Pool = {
+      address: addressOf(origin),
       idle: [],
       busy: new Set(),
       watched: new Map(),

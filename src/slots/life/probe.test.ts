@@ -131,7 +131,11 @@ describe('a look that hangs', () => {
     await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
     const address = listening.address()
     if (address === null || typeof address === 'string') throw new Error('no address')
-    const prober = createProber(`http://127.0.0.1:${address.port}`, { healthPath: '/health' }, undefined)
+    const prober = createProber(
+      `http://127.0.0.1:${address.port}`,
+      { ...SPEC, modelsPath: undefined, identityPath: undefined },
+      undefined,
+    )
     return { prober, held }
   }
 
