@@ -68,6 +68,8 @@ export class Exchange {
   caller: Caller | undefined
   /** Answer bytes handed to the connection, headers not counted. */
   bytesSent = 0
+  /** Gives up the body that was read; once no other engine can need it. */
+  dropBody: (() => void) | undefined
   /** As long as no engine has answered. */
   early: EarlyAnswer | undefined
   /** Signs of life in its event stream; undefined = none. */

@@ -48,11 +48,13 @@ export function relay(
   new Relay(exchange, lease, request, deps, done).start()
 }
 
+const NO_BODY = { kind: 'none' } as const
+
 /** The life of one request at one engine. Every end goes through `#finish`, once. */
 class Relay implements ExchangeFollower {
   readonly #exchange: Exchange
   readonly #lease: Lease
-  readonly #request: EngineRequest
+  #request: EngineRequest
   readonly #deps: RelayDeps
   readonly #done: (outcome: RelayOutcome) => void
   readonly #guard: StallGuard
@@ -125,6 +127,7 @@ class Relay implements ExchangeFollower {
 
   onHead(head: AnswerHead): void {
     this.#answerBegan = true
+    this.#dropBody()
     if (!this.#discarding) this.#writer.begin(head)
   }
 
@@ -246,6 +249,13 @@ class Relay implements ExchangeFollower {
       this.#writer.breakOff(errorEventBody(error, exchange.id, exchange.dialect))
     }
     this.#finish()
+  }
+
+  /** An engine that answers has what it needs: a long answer must not hold a long prompt. */
+  #dropBody(): void {
+    if (this.#request.body.kind !== 'whole') return
+    this.#request = { ...this.#request, body: NO_BODY }
+    this.#exchange.dropBody?.()
   }
 
   #noteFirstData(): void {

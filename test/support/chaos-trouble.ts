@@ -4,8 +4,8 @@ import type { Daemon } from '../../src/daemon.ts'
 
 /** Somebody who stops, swaps and kills slots while requests are under way, and somebody who starts those that failed. */
 export interface Trouble {
-  /** So many requests have ended; what is due by now is done, one after the other. */
-  progress(done: number): void
+  /** So many requests have ended; what is due by now is done, one after the other. Resolves when it is not far behind. */
+  progress(done: number): Promise<void>
   /** Resolves when no slot waits for a person; a client that was told so waits for it. */
   healed(): Promise<void>
   /** Nothing more is done; resolves with what went wrong on the way. */
@@ -19,6 +19,10 @@ type Act = readonly [name: string, act: () => Promise<unknown>]
 /** What the API may answer to what is asked of a slot that somebody else is at, too. Source: SPEC 4, 6. */
 const MAY_FAIL = new Set(['slot.not_found', 'slot.illegal_transition', 'slot.unloading', 'slot.loading'])
 const LOOK_MS = 25
+/** So many acts may be due and not done: else the requests would be over before them. */
+const MAX_BEHIND = 2
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, LOOK_MS))
 
 /** `every`: so many requests stand between two acts. */
 export function startTrouble(daemon: Daemon, client: Hal0Client, every: number): Trouble {
@@ -48,13 +52,13 @@ export function startTrouble(daemon: Daemon, client: Hal0Client, every: number):
   let working: Promise<void> = Promise.resolve()
 
   async function attempt([name, act]: Act): Promise<void> {
-    done.push(name)
     try {
       await act()
     } catch (error) {
-      if (error instanceof ClientError && MAY_FAIL.has(error.code)) return
-      mistakes.push(`${name}: ${String(error)}`)
+      const isExpected = error instanceof ClientError && MAY_FAIL.has(error.code)
+      if (!isExpected) mistakes.push(`${name}: ${String(error)}`)
     }
+    done.push(name)
   }
 
   const failed = () => daemon.slots.rows().filter(({ state }) => state === 'error')
@@ -73,16 +77,17 @@ export function startTrouble(daemon: Daemon, client: Hal0Client, every: number):
 
   return {
     done,
-    progress(count) {
+    async progress(count) {
       while ((due + 1) * every <= count) {
         const act = acts[due++ % acts.length]
         if (act !== undefined) working = working.then(() => attempt(act))
       }
+      while (due - done.length > MAX_BEHIND) await pause()
     },
     async healed() {
       while (!isOver && failed().length > 0) {
         wake?.()
-        await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+        await pause()
       }
     },
     async end() {

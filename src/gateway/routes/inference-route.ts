@@ -52,6 +52,7 @@ export function serveInference(exchange: Exchange, route: InferenceRoute, deps: 
     isReceived = true
     exchange.onEnding(undefined)
     if (error !== undefined) return done(refuseBody(exchange, error))
+    exchange.dropBody = () => json.release()
     const end: Served = (failure) => {
       json.release()
       done(failure)
