@@ -8,6 +8,7 @@ import type { SlotRow } from './contract/slot-row.ts'
 import type { EventBus } from './events/bus.ts'
 import type { Home } from './files/home.ts'
 import type { ImageDefaults } from './gateway/routes/paint.ts'
+import type { SpeechDefaults } from './gateway/rules/speech-defaults.ts'
 import { createHardwareSources, type HardwareSources } from './hardware/hardware-sources.ts'
 import { createMemoryMeter, type MemoryMeter } from './hardware/memory-meter.ts'
 import { thisMachine } from './hardware/this-machine.ts'
@@ -41,6 +42,7 @@ export interface Fleet {
   readonly store: Store
   readonly hardware: HardwareSources
   readonly imageDefaults: (slot: string) => ImageDefaults
+  readonly speechDefaults: (slot: string) => SpeechDefaults
   /** The settings may say something else by now. */
   look(): void
   /** Before the slots are closed: nothing is switched, evicted or loaded again from now on. */
@@ -144,6 +146,11 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
         // ComfyUI has names of its own for its models, which no registry has to know.
         checkpoint: file === undefined ? bound?.modelId || undefined : basename(file),
       }
+    },
+    speechDefaults: (slot) => {
+      const config = slots.bound(slot)?.config
+      const { default_voice: voice, default_speed: speed, default_response_format } = config ?? {}
+      return { voice, speed, response_format: default_response_format }
     },
     look: () => {
       desk.look()

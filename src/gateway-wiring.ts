@@ -41,12 +41,25 @@ export interface GatewayWiring {
 /** Builds the inference path of the daemon. */
 export function wireGateway(wiring: GatewayWiring): WiredGateway {
   const { home, fleet, guard, settings, live, runners, onDemand, clock, log, bus } = wiring
-  const { slots, arbiter, imageDefaults, metrics, store } = fleet
+  const { slots, arbiter, imageDefaults, speechDefaults, metrics, store } = fleet
   const ledger = createLedger(clock, [createRequestLog(wiring.writeInfo), metrics.onRequests, store.usage.record], log)
   const runnersFor = runnersByRoute(runners)
   const registeredModels = (): ReadonlySet<string> => live.modelIds()
   const gateway = createGateway({
-    ...{ slots, guard, settings, onDemand, registeredModels, runnersFor, arbiter, imageDefaults, log, clock, bus },
+    ...{
+      slots,
+      guard,
+      settings,
+      onDemand,
+      registeredModels,
+      runnersFor,
+      arbiter,
+      imageDefaults,
+      speechDefaults,
+      log,
+      clock,
+      bus,
+    },
     spillFolder: join(home.varLib, 'tmp'),
     onRecord: (record) => ledger.add(record),
   })

@@ -24,6 +24,7 @@ import { type RunnersFor, unsupportedError } from './rules/check-route.ts'
 import { KNOWN_PATHS, matchRoute, pathOf, type RouteMatch } from './rules/match-route.ts'
 import { shortened } from './rules/resolve-route.ts'
 import { IMAGES_PATH, type InferenceRoute } from './rules/route-table.ts'
+import type { SpeechDefaults } from './rules/speech-defaults.ts'
 import type { OnDemandSlot, Served } from './send-to-slot.ts'
 import type { GatewaySettings } from './settings.ts'
 import { EnginePools } from './wire/engine-pools.ts'
@@ -52,6 +53,8 @@ export interface GatewayDeps {
   readonly arbiter?: Doorkeeper
   /** What the file of an image slot says under `[image]`; absent = nothing. */
   readonly imageDefaults?: (slot: string) => ImageDefaults
+  /** What the file of a slot says of speech; absent = nothing. */
+  readonly speechDefaults?: (slot: string) => SpeechDefaults
   /** Absolute path of the folder for forms that do not fit in memory; made when it is needed. */
   readonly spillFolder: string
   /** Hears of every request that is over; must cost next to nothing. */
@@ -69,7 +72,7 @@ const LAST_WORDS_MS = 1_000
 /** The inference hot path. Source: SPEC 11, DESIGN "The hot path". */
 export function createGateway(deps: GatewayDeps): Gateway {
   const { slots, guard, clock, log, bus, onDemand, registeredModels, runnersFor, arbiter, spillFolder, settings } = deps
-  const { imageDefaults = () => ({}) } = deps
+  const { imageDefaults = () => ({}), speechDefaults = () => ({}) } = deps
   const startedMs = clock.nowMs()
   const pools = new EnginePools(clock)
   const exchanges = new Set<Exchange>()
@@ -92,6 +95,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     runnersFor,
     arbiter,
     bodies,
+    speechDefaults,
     refusalOf,
   }
   const listings = createCoalescer()

@@ -73,7 +73,13 @@ describe('CASES 5: two streams wait for a load, the limit is 1', () => {
     await eventually(() => at.row('a').queued === 2 && at.row('a').state === 'warming')
     expect(heads).toBe(0)
     const engine = fakeControl(`http://127.0.0.1:${at.row('a').port}`)
-    await engine.setKnobs({ hold_load: false })
+    // It does not listen from the first moment on.
+    await eventually(() =>
+      engine.setKnobs({ hold_load: false }).then(
+        () => true,
+        () => false,
+      ),
+    )
     const streaming = await first
     expect(streaming.res.statusCode).toBe(200)
     await streaming.until('\n\n')
@@ -287,7 +293,7 @@ describe('CASES 13: A, B, A, C, A, B for slots that exclude each other', () => {
     const answers: Promise<Response>[] = []
     for (const model of ['a', 'b', 'a', 'c', 'a', 'b']) {
       answers.push(at.chat({ model }))
-      await eventually(() => waiting(at) === 1 + answers.length)
+      await eventually(() => presentIn(at) === 1 + answers.length)
     }
     await engine.setKnobs({ hold_first: false })
     for (const answer of [busy, ...answers]) {
@@ -303,7 +309,7 @@ describe('CASES 13: A, B, A, C, A, B for slots that exclude each other', () => {
 })
 
 /** Requests that are in slots or wait for one. */
-function waiting(at: TestDaemon): number {
+function presentIn(at: TestDaemon): number {
   return at.daemon.slots.rows().reduce((all, { in_flight, queued }) => all + in_flight + queued, 0)
 }
 

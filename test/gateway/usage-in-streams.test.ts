@@ -130,7 +130,8 @@ describe('llama-server', () => {
     const other = await startFakeWorld()
     const expected = await counted(other)
     await send(world.origin, chat())
-    await send(world.origin, chat({ stream: true }))
+    // A stream without timings tells usage when the client asks.
+    await send(world.origin, chat({ stream: true, stream_options: { include_usage: knobs.usage } }))
     expect([await recorded(world, 1), await recorded(world, 2)]).toEqual([expected, expected])
   })
 
@@ -150,7 +151,7 @@ describe('every dialect', () => {
   it.each(TEXT_DIALECTS.map((dialect) => [dialect.name, dialect] as const))(
     '%s: whole and streamed, short and long, with any name, however it is cut',
     async (_name, { path, body, read }) => {
-      const world = await startFakeWorld({ timings: false, model_name: 'path' })
+      const world = await startFakeWorld({ model_name: 'path' })
       const whole = await send(world.origin, { path, body: { model: 'agent', ...body } })
       const usage = whole.json()['usage'] as Record<string, number>
       const expected = [

@@ -20,6 +20,8 @@ export interface ForEngine {
   readonly enableThinking?: boolean | undefined
   /** Puts in `stream_options.include_usage` unless the client sent `stream_options` itself. */
   readonly askForUsage?: boolean | undefined
+  /** Further pairs that the client did not send, as JSON text. */
+  readonly pairs?: readonly string[] | undefined
 }
 
 /** Up to so many bytes it is cheaper to copy a body into one piece than to write several. */
@@ -43,6 +45,7 @@ export function spliceForEngine(body: Buffer | readonly Buffer[], facts: BodyFac
   nameModel(facts, wanted.alias, edits, newPairs)
   if (wanted.enableThinking !== undefined) setThinking(facts, wanted.enableThinking, edits, newPairs)
   if (wanted.askForUsage === true && facts.streamOptions === 'absent') newPairs.push(USAGE_PAIR)
+  if (wanted.pairs !== undefined) newPairs.push(...wanted.pairs)
   if (newPairs.length > 0) edits.push(pairsAt(facts.objectAt, newPairs, facts.hasKeys))
   const pieces = Buffer.isBuffer(body) ? [body] : body
   if (edits.length === 0) return [...pieces]

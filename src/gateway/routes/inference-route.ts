@@ -16,7 +16,10 @@ import { engineRequestHeaders } from '../rules/headers.ts'
 import { queryWithoutKey, waitLimitMs } from '../rules/match-route.ts'
 import { type RouteDecision, resolveRoute } from '../rules/resolve-route.ts'
 import type { InferenceRoute } from '../rules/route-table.ts'
+import { missingSpeechPairs, type SpeechDefaults } from '../rules/speech-defaults.ts'
 import { type Sent, type Served, type SlotDeps, type SlotTarget, sendToSlot } from '../send-to-slot.ts'
+
+const SPEECH_PATH = '/v1/audio/speech'
 
 export interface InferenceDeps extends SlotDeps {
   /** Ids of models.toml as they are now. */
@@ -24,6 +27,8 @@ export interface InferenceDeps extends SlotDeps {
   /** Undefined = nobody knows; then no runner is refused before its engine is asked. */
   readonly runnersFor: RunnersFor | undefined
   readonly bodies: Bodies
+  /** What a slot speaks with where a request does not say. */
+  readonly speechDefaults: (slot: string) => SpeechDefaults
 }
 
 /** What all bodies share that are read at once. */
@@ -172,6 +177,7 @@ export function sendJsonToEngine(
     alias,
     enableThinking: route.knowsThinking ? enableThinking : undefined,
     askForUsage: asksForUsage,
+    pairs: route.path === SPEECH_PATH ? speechPairs(lease.slot, pieces, deps) : undefined,
   })
   let sizeBytes = 0
   for (const piece of body) sizeBytes += piece.length
@@ -194,6 +200,12 @@ export function sendJsonToEngine(
     deps,
     sent,
   )
+}
+
+/** What the slot's file says of speech where the request says nothing. Such bodies are short. */
+function speechPairs(slot: string, pieces: readonly Buffer[], { speechDefaults }: InferenceDeps): readonly string[] {
+  const defaults = speechDefaults(slot)
+  return missingSpeechPairs(Buffer.concat(pieces).toString('utf8'), defaults)
 }
 
 /** How long this request may wait for a load, ms. Errors: `request.invalid`. */
