@@ -15,6 +15,8 @@ export interface ErrorAnswerAs {
   readonly status?: number
   /** Not in Anthropic's dialect: there it follows from the status. */
   readonly type?: string
+  /** An engine's own word on when to ask again, s; only where the error has none. */
+  readonly retryAfterS?: number
   /** Absent = `openai`. */
   readonly dialect?: ErrorDialect
 }
@@ -25,7 +27,7 @@ export interface ErrorAnswerAs {
  */
 export function errorAnswer(error: Hal0Error, requestId: string, as: ErrorAnswerAs = {}): ErrorAnswer {
   const { status = error.status } = as
-  const { retryAfterS } = error
+  const retryAfterS = error.retryAfterS ?? as.retryAfterS
   return {
     status,
     headers: {

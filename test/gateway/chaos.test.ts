@@ -52,7 +52,7 @@ async function startWorld(): Promise<{ world: ClientWorld; timesRead: () => Prom
       server: { json_limit_bytes: 1_048_576 },
       dispatcher: { load_wait_s: 20, stall_s: 4 },
       // Other people's memory is none of this test's business.
-      slots: { queue_limit: 24, admission: 'off', evict_pressure_mb: 0 },
+      slots: { queue_limit: 30, admission: 'off', evict_pressure_mb: 0 },
     },
   )
   return { world, timesRead }

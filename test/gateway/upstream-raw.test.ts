@@ -94,7 +94,7 @@ async function ask(origin: string, { body, isChunked = false, headers = {}, ...m
   else if (isChunked) {
     // In uneven pieces, with the backpressure of a careful client.
     for (let at = 0, size = 1; at < body.length; at += size, size = (size * 7) % 150_001) {
-      if (!req.write(body.subarray(at, at + size))) await Promise.race([once(req, 'drain'), once(req, 'close')])
+      if (!req.write(body.subarray(at, at + size))) await new Promise((resolve) => req.once('drain', resolve))
     }
     req.end()
   } else req.end(body)
@@ -106,6 +106,15 @@ function answerTo(req: ClientRequest): Promise<IncomingMessage> {
     req.once('response', resolve)
     req.once('close', () => reject(new Error('the connection closed without an answer')))
   })
+}
+
+/** A promise, and what settles it. */
+function deferred<T>() {
+  let resolve: (value: T) => void = () => {}
+  const promise = new Promise<T>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
 }
 
 const hashOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
@@ -154,7 +163,7 @@ describe('bodies, byte for byte, both ways', () => {
   it.each(['DELETE', 'PUT', 'PATCH', 'OPTIONS', 'GET'])('%s may have a body', async (method) => {
     const world = await begin()
     const body = Buffer.from([0, 1, 2, 255])
-    // A browser's question has no body and other headers.
+    // A browser's question is answered by hal0.
     const got = await ask(world.origin, { method, body })
     if (method !== 'OPTIONS') expect([got.status, got.body]).toEqual([200, body])
     if (got.status === 200) expect(world.seen[0]).toMatchObject({ method, body })
@@ -243,7 +252,7 @@ describe('answers', () => {
 
 describe('ends in the middle', () => {
   it('a client that leaves while it uploads: the engine sees it, the lease comes back', async () => {
-    const cut = Promise.withResolvers<boolean>()
+    const cut = deferred<boolean>()
     const world = await beginUnread((req) => {
       req.resume()
       req.on('close', () => cut.resolve(req.complete))
@@ -260,9 +269,9 @@ describe('ends in the middle', () => {
   })
 
   it('a client that leaves while it downloads', async () => {
-    const cut = Promise.withResolvers<void>()
+    const cut = deferred<void>()
     const world = await beginUnread((_req, res) => {
-      res.on('close', () => cut.resolve())
+      res.on('close', () => cut.resolve(undefined))
       const more = (): void => {
         while (!res.destroyed && res.write(Buffer.alloc(65_536)));
       }
@@ -341,7 +350,7 @@ describe('an engine that does not read', () => {
   it('holds the upload back; when it reads, all of it comes', async () => {
     const size = 120_000_000
     const piece = randomBytes(1_000_000)
-    const go = Promise.withResolvers<void>()
+    const go = deferred<void>()
     const world = await beginUnread((req, res) => {
       const hash = createHash('sha256')
       let bytes = 0
@@ -373,7 +382,7 @@ describe('an engine that does not read', () => {
     await expect.poll(rests, { interval: 300, timeout: 30_000 }).toBe(true)
     // Two connections' worth of the kernel's buffers, and what node holds.
     expect(sentBytes).toBeLessThan(40_000_000)
-    go.resolve()
+    go.resolve(undefined)
     await sending
     expect((await answer).body.toString()).toBe(`${size} ${hash.digest('hex')}`)
   })

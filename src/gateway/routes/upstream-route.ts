@@ -44,14 +44,17 @@ export async function serveUpstream(exchange: Exchange, match: UpstreamMatch, de
   const body = bodyOf(exchange, deps)
   await sentToSlot(exchange, { slot, onDemandModel: undefined, waitMs }, deps, (lease, mayComeAgain, sent) => {
     const { engineKey } = lease.endpoint
-    const headers = engineRequestHeaders(req.rawHeaders, { engineKey, requestId: exchange.id, contentType: 'as_sent' })
+    const headers = engineRequestHeaders(req.rawHeaders, {
+      ...{ engineKey, requestId: exchange.id },
+      ...{ contentType: 'as_sent', isRaw: true },
+    })
     relay(
       exchange,
       lease,
       {
         ...{ method, path, headers, body, stream: false },
         answer: { kind: 'raw' },
-        mayComeAgain: mayComeAgain && body.kind === 'none',
+        mayComeAgain: mayComeAgain && body.kind !== 'live',
       },
       deps,
       sent,
@@ -61,7 +64,9 @@ export async function serveUpstream(exchange: Exchange, match: UpstreamMatch, de
 
 function bodyOf({ req }: Exchange, { bodies }: InferenceDeps): EngineBody {
   const { 'content-length': sizeBytes, 'transfer-encoding': coding } = req.headers
-  if (coding === undefined && (sizeBytes === undefined || sizeBytes === '0')) return { kind: 'none' }
+  if (coding === undefined && sizeBytes === undefined) return { kind: 'none' }
+  // There are servers that want a length of every POST.
+  if (coding === undefined && sizeBytes === '0') return { kind: 'whole', pieces: [], sizeBytes: 0 }
   return { kind: 'live', body: liveBodyOf(req, bodies.silence) }
 }
 

@@ -22,8 +22,6 @@ const NOT_FORWARDED = new Set([
   'x-real-ip',
   'origin',
   'referer',
-  // An encoded answer could not be looked into, and gains nothing on loopback.
-  'accept-encoding',
   // Answered here: the engine gets the body in any case.
   'expect',
   'x-request-id',
@@ -34,11 +32,12 @@ const CREDENTIAL =
 const NOT_FORWARDED_PREFIXES = ['proxy-', 'x-forwarded-', 'x-hal0-', 'sec-', 'access-control-']
 
 /** What becomes of a request's header on its way to the engine. */
-type Fate = 'kept' | 'dropped' | 'connection' | 'content_type'
+type Fate = 'kept' | 'dropped' | 'connection' | 'content_type' | 'accept_encoding'
 
 function fateOf(name: string): Fate {
   if (name === 'connection') return 'connection'
   if (name === 'content-type') return 'content_type'
+  if (name === 'accept-encoding') return 'accept_encoding'
   if (HOP_BY_HOP.has(name) || NOT_FORWARDED.has(name)) return 'dropped'
   if (CREDENTIAL.test(name.replaceAll('_', '-'))) return 'dropped'
   return NOT_FORWARDED_PREFIXES.some((prefix) => name.startsWith(prefix)) ? 'dropped' : 'kept'
@@ -67,6 +66,8 @@ export interface EngineIdentity {
   readonly requestId: string
   /** `json`: the body has been found to be JSON, whatever the client called it; some engines insist on the name. */
   readonly contentType: 'json' | 'as_sent'
+  /** Nobody looks into the answer: it may be encoded as the client likes. Any other could not be looked into, and gains nothing on loopback. */
+  readonly isRaw?: true
 }
 
 /** The headers an engine gets: the client's, less what is not its business. Source: SPEC 11 "Retries", SPEC 5 "Engine key". */
@@ -79,7 +80,9 @@ export function engineRequestHeaders(client: HeaderLines, identity: EngineIdenti
     const value = client[at + 1] ?? ''
     const fate = requestFateOf(name)
     if (fate === 'kept') kept.push(name, value)
-    else if (fate === 'connection') named = namedByConnection(named, value)
+    else if (fate === 'accept_encoding') {
+      if (identity.isRaw === true) kept.push(name, value)
+    } else if (fate === 'connection') named = namedByConnection(named, value)
     else if (fate === 'content_type') {
       if (identity.contentType === 'json' && !isJsonName(value)) continue
       isJsonNamed = true

@@ -95,3 +95,13 @@ it("understands Anthropic's shape", () => {
   const body = { type: 'error', error: { type: 'overloaded_error', message: 'm' }, request_id: 'x' }
   expect(told(529, body)).toMatchObject({ status: 529, error: { message: 'm', type: 'overloaded_error' } })
 })
+
+it.each([
+  ['30', 30],
+  ['0', 1],
+  ['Wed, 21 Oct 2026 07:28:00 GMT', undefined],
+  [undefined, undefined],
+])('passes on when to ask again after a 5xx (%s)', (retryAfter, expected) => {
+  const wrapped = wrapEngineError({ slot: 's', status: 503, retryAfter, body: '{"error":{"message":"busy"}}' })
+  expect([wrapped.status, wrapped.retryAfterS]).toEqual([503, expected])
+})

@@ -18,6 +18,8 @@ export interface WrappedError {
   readonly status: number
   /** The engine's own word for the kind of error. */
   readonly type?: string
+  /** The engine's own word on when to ask again, where the error has none. */
+  readonly retryAfterS?: number
 }
 
 /**
@@ -66,7 +68,8 @@ export function wrapEngineError(answer: EngineErrorAnswer): WrappedError {
     return { error, status, ...type }
   }
   if (status >= 500 && status < 600) {
-    return { error: Hal0Error.of('dispatch.upstream_unavailable', message, { details }), status, ...type }
+    const again = isSeconds(retryAfter) ? { retryAfterS: secondsOf(retryAfter) } : {}
+    return { error: Hal0Error.of('dispatch.upstream_unavailable', message, { details }), status, ...type, ...again }
   }
   const odd = `The engine of slot "${slot}" answered with status ${status}, which is no answer to this request`
   return withOwnStatus(Hal0Error.of('dispatch.upstream_unavailable', odd, { details }))
@@ -136,5 +139,9 @@ function isText(value: unknown): value is string {
 
 /** Whole seconds ≥ 1; a date, or nothing that can be read, is 1. */
 function secondsOf(header: unknown): number {
-  return typeof header === 'string' && /^\d{1,6}$/.test(header.trim()) ? Math.max(1, Number(header)) : 1
+  return isSeconds(header) ? Math.max(1, Number(header)) : 1
+}
+
+function isSeconds(header: unknown): header is string {
+  return typeof header === 'string' && /^\d{1,6}$/.test(header.trim())
 }
