@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { isAbsolute } from 'node:path'
+import { findProgram } from '../files/find-program.ts'
 
 /** How a short external command went. `output` = stdout, then stderr. `missing` = no such program on PATH. */
 export type CommandResult =
@@ -19,14 +21,20 @@ const MAX_REASON_CHARS = 200
  * The real RunCommand: English output, `timeoutMs` (3 s) at most, then SIGKILL. It does not wait for the end of what it killed: a program that
  * hangs inside a driver cannot be ended, and a child of its own may hold the pipe.
  */
-export function runCommand(
+export async function runCommand(
   program: string,
   args: readonly string[],
   timeoutMs = COMMAND_TIMEOUT_MS,
 ): Promise<CommandResult> {
+  // To start what is not there holds up everything else for some milliseconds, at each look at a card that is none.
+  const path = isAbsolute(program) ? program : await findProgram(program, process.env['PATH'])
+  return path === undefined ? { kind: 'missing' } : await runProgram(path, args, timeoutMs)
+}
+
+function runProgram(path: string, args: readonly string[], timeoutMs: number): Promise<CommandResult> {
   return new Promise((resolve) => {
     const child = execFile(
-      program,
+      path,
       [...args],
       { maxBuffer: MAX_OUTPUT_BYTES, killSignal: 'SIGKILL', env: { ...process.env, LC_ALL: 'C' } },
       (error, stdout, stderr) => {

@@ -143,8 +143,8 @@ describe('bodies, byte for byte, both ways', () => {
     expect(world.seen.map(({ headers }) => headers['content-length'])).toEqual([
       String(size),
       String(size),
-      undefined,
-      undefined,
+      // Node says that there is nothing, where nothing was written.
+      ...(size === 0 ? ['0', '0'] : [undefined, undefined]),
     ])
   })
 
@@ -257,14 +257,14 @@ describe('ends in the middle', () => {
       req.resume()
       req.on('close', () => cut.resolve(req.complete))
     })
-    for (const headers of [{}, { 'content-length': '9000000' }]) {
+    for (const [n, headers] of [{}, { 'content-length': '9000000' }].entries()) {
       const req = begun(world.origin, { method: 'POST', headers })
       req.write(Buffer.alloc(100_000))
-      await world.slots.logged('lease agent')
+      await world.slots.logged('lease agent', n + 1)
       req.destroy()
     }
-    expect(await cut.promise).toBe(false)
     await world.slots.logged('release agent', 2)
+    expect(await cut.promise).toBe(false)
     expect(await world.gateway.requestLine(2)).toMatchObject({ failure: 'client_gone' })
   })
 

@@ -151,11 +151,11 @@ export class AnswerWriter {
       case 'events': {
         const rest = this.#filter.end()
         this.#tail?.push(rest)
-        this.#out.send(rest)
+        // Half an event would cost the client the error that follows.
         if (this.#events?.isComplete(this.#tail?.bytes() ?? NOTHING) === false) {
           return { kind: 'broken', why: 'with an unfinished stream' }
         }
-        this.#out.end(NOTHING)
+        this.#out.end(rest)
         return SENT
       }
       case 'json':

@@ -93,7 +93,8 @@ class DialectFilter implements PlacedEventFilter {
   end(): Buffer {
     const rest = this.#partial
     this.#partial = NOTHING
-    return this.#sent(rest)
+    // Not noted as sent: where it makes no whole answer it is not sent.
+    return rest
   }
 
   passed(lines: Buffer): void {
