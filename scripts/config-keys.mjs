@@ -29,6 +29,8 @@ export const files = {
       'server.form_limit_bytes': 'A longer multipart form (audio) is refused with 413. Forms are streamed.',
       'server.body_memory_bytes':
         'Memory for the bodies of all requests that wait or are read; the next one gets 429 with `Retry-After`.',
+      'server.spill_limit_bytes':
+        'Disk, in `var-lib/hal0/tmp`, for all forms whose `model` comes behind a file; the next one gets 429 with `Retry-After`.',
       'slots.port_range': 'Ports for engines: lowest and highest.',
       'slots.queue_limit':
         'Requests that may wait at one slot; with one more, the newest of the client that has the most waiting gets 429.',
@@ -53,6 +55,8 @@ export const files = {
       'dispatcher.unknown_model': 'What a model name that nobody knows gets: slot `agent`, or 404.',
       'dispatcher.on_demand_slot': 'The slot into which a registered model is loaded that no slot binds; `""` = none.',
       'dispatcher.stall_s': 'Longest silence of an engine after the first byte of its answer, seconds; 0 = no limit.',
+      'dispatcher.total_s':
+        'Longest time of an answer in all, from the moment its engine has the request, seconds; 0 = no limit.',
       'dispatcher.client_stall_s':
         'Longest time a client may take nothing while data waits, or send nothing in the middle of its body, seconds; 0 = no limit.',
       'dispatcher.heartbeat_s':

@@ -33,6 +33,9 @@ describe('hal0.toml', () => {
       allowed_hosts: [],
       trusted_proxies: [],
       json_limit_bytes: 67_108_864,
+      form_limit_bytes: 1_073_741_824,
+      body_memory_bytes: 1_073_741_824,
+      spill_limit_bytes: 4_294_967_296,
     })
     expect(settings.dispatcher.load_wait_s).toBe(60)
     expect(settings.slots.port_range).toEqual([8081, 8999])

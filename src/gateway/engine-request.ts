@@ -4,11 +4,11 @@ import type { Dialect, InferenceRoute } from './rules/route-table.ts'
 
 /**
  * How an engine's answer reaches the client. `told`: success is renamed and checked, errors are put into the dialect's shape. `raw`: status,
- * headers and bytes as they come (`/upstream`). `media`: a success as in `raw`, an error as in `told`.
+ * headers and bytes as they come (`/upstream`). `media`: a success as in `raw`, but events as in `told`; an error as in `told`.
  */
 export type AnswerPlan =
   | { readonly kind: 'told'; readonly dialect: Dialect; readonly askedName: string; readonly dropsUsageChunk: boolean }
-  | { readonly kind: 'media'; readonly dialect: Dialect }
+  | { readonly kind: 'media'; readonly dialect: Dialect; readonly askedName: string }
   | { readonly kind: 'raw' }
 
 /** What goes to the engine, ready to be written. */

@@ -82,6 +82,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   setMaxListeners(0, closing.signal)
   const bodies = {
     budget: new BodyBudget(() => settings.bodyMemoryBytes),
+    spill: new BodyBudget(() => settings.spillLimitBytes, 'spill_limit_bytes'),
     silence: new ClientSilence(clock, () => settings.clientStallS * SECOND_MS),
     spillFolder,
   }
@@ -215,7 +216,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       })
       for (const exchange of [...exchanges]) exchange.end(stopping())
       bodies.silence.close()
-      await pools.close()
+      await pools.close(stopping())
       if (exchanges.size === 0) return
       // A client that takes nothing must not hold the daemon.
       const cancel = clock.setTimer(LAST_WORDS_MS, () => {

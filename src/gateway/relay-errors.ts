@@ -25,6 +25,17 @@ export function brokenAnswerError(slot: string, end: { readonly why: string; rea
   })
 }
 
+/** The answer took longer than the operator lets any answer take. */
+export function overtimeError(slot: string, totalS: number): Hal0Error {
+  return Hal0Error.of('dispatch.stalled', `The answer of slot "${slot}" took longer than ${totalS} s in all`, {
+    details: {
+      slot,
+      total_s: totalS,
+      remedy: 'Ask for less, or raise [dispatcher] total_s in hal0.toml (0 = no limit).',
+    },
+  })
+}
+
 /** The engine fell silent in the middle of its answer. */
 export function stalledError(slot: string, stallS: number): Hal0Error {
   return Hal0Error.of(

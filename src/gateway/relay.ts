@@ -1,38 +1,20 @@
 import { errorEventBody } from '../contract/error-event.ts'
-import type { CancelTimer, Clock } from '../kernel/clock.ts'
+import type { CancelTimer } from '../kernel/clock.ts'
 import { Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import type { Lease } from '../slots/slots.ts'
 import { noteFailure, sendError } from './answer.ts'
 import { type AnswerEnd, AnswerWriter } from './answers/answer-writer.ts'
 import { createStallGuard, type StallGuard } from './answers/stall-guard.ts'
+import { statusOfBodyError } from './body/body-errors.ts'
 import type { EngineRequest } from './engine-request.ts'
 import { CLIENT_GONE, type EndReason, type Exchange } from './exchange.ts'
-import { brokenAnswerError, lostError, stalledError } from './relay-errors.ts'
+import { brokenAnswerError, lostError, overtimeError, stalledError } from './relay-errors.ts'
+import { DEATH_NEWS_MS, type RelayDeps, type RelayOutcome } from './relay-ports.ts'
 import { unsupportedByEngine } from './rules/check-route.ts'
-import type { InferenceRoute } from './rules/route-table.ts'
 import { wrapEngineError } from './rules/wrap-engine-error.ts'
-import type { GatewaySettings } from './settings.ts'
 import { type AnswerHead, valueOf } from './wire/answer-head.ts'
 import type { EngineConnection, ExchangeFollower } from './wire/engine-connection.ts'
-import type { EnginePools } from './wire/engine-pools.ts'
-
-export interface RelayDeps {
-  readonly pools: EnginePools
-  readonly settings: GatewaySettings
-  readonly clock: Clock
-  /** The error of a slot that does not have a route; `said`: its engine's own words. */
-  readonly refusalOf: (slot: string, route: InferenceRoute, said?: string) => Hal0Error
-}
-
-/** `unread`: the engine has not read the request and the client has been told nothing; only with `mayComeAgain`. */
-export type RelayOutcome = 'over' | 'unread'
-
-/**
- * The death of an engine is told twice, by its connections and by its slot. Who hears it from one waits so long for the other: the slot must
- * know before it is asked for another lease.
- */
-export const DEATH_NEWS_MS = 250
 
 /**
  * Sends one request to the leased engine and its answer to the client. Calls back once, when the engine works on it no more and the lease
@@ -73,6 +55,7 @@ class Relay implements ExchangeFollower {
   /** Unread, and waiting for the news of the engine's death, or the other way round. */
   #cancelWait: CancelTimer | undefined
   #isUnread = false
+  #cancelTotal: CancelTimer | undefined
   /** The client is gone, but this engine must not be cut off: its answer is read and thrown away. */
   #discarding = false
   #isOver = false
@@ -107,6 +90,9 @@ class Relay implements ExchangeFollower {
       },
     })
     this.#connection = pools.take(lease)
+    const { totalS } = settings
+    if (totalS > 0)
+      this.#cancelTotal = clock.setTimer(totalS * SECOND_MS, () => this.#fail(overtimeError(lease.slot, totalS)))
   }
 
   start(): void {
@@ -148,9 +134,9 @@ class Relay implements ExchangeFollower {
     this.#conclude(this.#writer.end())
   }
 
-  onPause(): void {
+  onPause(hasBody: boolean): void {
     if (this.#isOver) return
-    if (this.#hasData) this.#guard.seen()
+    if (hasBody) this.#guard.seen()
     this.#lease.moved()
     if (!this.#discarding) this.#writer.flush()
   }
@@ -168,7 +154,7 @@ class Relay implements ExchangeFollower {
   onError(error: Error): void {
     if (this.#isOver) return
     // The client's body came to nothing.
-    if (error instanceof Hal0Error) return this.#fail(error)
+    if (error instanceof Hal0Error) return this.#fail(error, statusOfBodyError(error))
     this.#writer.flush()
     if (this.#answerBegan) {
       if (this.#writer.isError && !this.#discarding) return this.#conclude(this.#writer.end())
@@ -212,6 +198,8 @@ class Relay implements ExchangeFollower {
     // Nothing has to be read to its end before anything was sent.
     if (this.#lease.endpoint.onClientAbort !== 'drain' || !this.#wasSent) return this.#finish()
     this.#discarding = true
+    // From now on silence counts, also before its first byte: nobody else watches over it.
+    this.#guard.seen()
     this.#guard.go()
     this.#connection.resume()
   }
@@ -221,7 +209,10 @@ class Relay implements ExchangeFollower {
     const { slot } = this.#lease
     if (end.kind === 'broken') return this.#lose(brokenAnswerError(slot, end))
     if (end.kind === 'engine_error') {
-      const { head, body } = end
+      const { head } = end
+      // Some engines repeat what they were sent.
+      const { engineKey } = this.#lease.endpoint
+      const body = engineKey === undefined ? end.body : end.body.replaceAll(engineKey, '[secret]')
       const { route } = this.#request
       const said = route === undefined ? undefined : unsupportedByEngine(head.status, body)
       if (route !== undefined && said !== undefined) return this.#fail(this.#deps.refusalOf(slot, route, said))
@@ -239,11 +230,11 @@ class Relay implements ExchangeFollower {
   }
 
   /** Tells the client, in the form that the answer has by now, and cuts the engine off. */
-  #fail(error: Hal0Error): void {
+  #fail(error: Hal0Error, status = error.status): void {
     if (this.#isOver) return
     const exchange = this.#exchange
     if (this.#discarding || exchange.isClientGone) noteFailure(exchange, error)
-    else if (!exchange.res.headersSent || exchange.early?.isOpen === true) sendError(exchange, error)
+    else if (!exchange.res.headersSent || exchange.early?.isOpen === true) sendError(exchange, error, { status })
     else {
       noteFailure(exchange, error)
       this.#writer.breakOff(errorEventBody(error, exchange.id, exchange.dialect))
@@ -268,6 +259,7 @@ class Relay implements ExchangeFollower {
     this.#isOver = true
     this.#guard.stop()
     this.#cancelWait?.()
+    this.#cancelTotal?.()
     this.#exchange.onEnding(undefined)
     this.#lease.onRevoked(undefined)
     const { pools } = this.#deps

@@ -6,7 +6,7 @@ import { sendError } from './answer.ts'
 import type { Doorkeeper } from './arbitrated-lease.ts'
 import { type ArbitratedLease, acquireArbitrated, leaseArbitratedNow } from './arbitrated-lease.ts'
 import type { Exchange } from './exchange.ts'
-import type { RelayDeps, RelayOutcome } from './relay.ts'
+import type { RelayDeps, RelayOutcome } from './relay-ports.ts'
 import { publicSlotError } from './rules/public-error.ts'
 import { serverTiming } from './rules/server-timing.ts'
 
@@ -98,11 +98,17 @@ class Sending {
 
   #use(held: ArbitratedLease): void {
     this.#held = held
-    this.#send(held.lease, this.#nth < MAX_LEASES, this.#onSent)
+    try {
+      this.#send(held.lease, this.#nth < MAX_LEASES, this.#onSent)
+    } catch (thrown) {
+      held.lease.release()
+      this.#onSent('over', thrown)
+    }
   }
 
   readonly #onSent: Sent = (outcome, failure) => {
-    this.#held?.pass?.leave()
+    if (this.#held === undefined) return
+    this.#held.pass?.leave()
     this.#held = undefined
     if (failure !== undefined) return this.#done(failure)
     if (outcome === 'over') return this.#done()

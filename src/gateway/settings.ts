@@ -10,8 +10,12 @@ export interface GatewaySettings {
   readonly formLimitBytes: number
   /** Memory for all bodies that are held at once, bytes. */
   readonly bodyMemoryBytes: number
+  /** Disk for all forms that wait there for their model, bytes. */
+  readonly spillLimitBytes: number
   /** Longest silence of an engine, counted after the first byte of its answer, s; 0 = none. */
   readonly stallS: number
+  /** Longest time of an answer in all, from the moment its engine has the request, s; 0 = none. */
+  readonly totalS: number
   /** Longest time in which a client takes no byte although data waits, s; 0 = none. */
   readonly clientStallS: number
   /** How long an event stream may be silent before its client gets a sign of life, s; 0 = never. A request may ask for it with `X-Hal0-Heartbeat`. */
@@ -29,7 +33,9 @@ export function gatewaySettingsOf({ dispatcher, server }: DaemonSettings): Gatew
     jsonLimitBytes: server.json_limit_bytes,
     formLimitBytes: server.form_limit_bytes,
     bodyMemoryBytes: server.body_memory_bytes,
+    spillLimitBytes: server.spill_limit_bytes,
     stallS: dispatcher.stall_s,
+    totalS: dispatcher.total_s,
     clientStallS: dispatcher.client_stall_s,
     heartbeatS: dispatcher.heartbeat_s,
     unknownModel: dispatcher.unknown_model,

@@ -31,6 +31,8 @@ const server = z.strictObject({
   form_limit_bytes: count.default(1024 * MIB),
   /** Memory for all bodies that are held at once; the next is refused with 429. */
   body_memory_bytes: count.default(1024 * MIB),
+  /** Disk for what all forms hold whose `model` comes behind a file; the next is refused with 429. */
+  spill_limit_bytes: count.default(4096 * MIB),
 })
 
 const slots = z.strictObject({
@@ -81,6 +83,8 @@ const dispatcher = z.strictObject({
   /** Longest silence of an engine between two chunks. */
   // Longer than any pause between two tokens of a working engine, shorter than what a person waits for a dead one.
   stall_s: seconds(300),
+  /** Longest time of an answer in all; 0 = none. */
+  total_s: seconds(0),
   /** Longest time a client may take no byte while data waits. */
   client_stall_s: seconds(120),
   /** A sign of life in event streams that are silent so long; 0 = none. */

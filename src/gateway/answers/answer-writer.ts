@@ -88,17 +88,13 @@ export class AnswerWriter {
     this.#mode = mode
     if (mode === 'error' || mode === 'unfit') return
     this.#exchange.early = undefined
-    if (plan.kind === 'told') {
+    if (plan.kind !== 'raw' && (mode === 'events' || mode === 'json')) {
       if (mode === 'events') {
-        this.#filter = this.#events = createEventFilter(plan)
-        this.#tail = new TailKeeper()
-        this.#keepUsage(plan.dialect)
+        this.#filter = this.#events = createEventFilter({ dropsUsageChunk: false, ...plan })
         this.#beat(plan.dialect)
-      } else if (mode === 'json') {
-        this.#filter = this.#json = createJsonFilter(plan.askedName)
-        this.#tail = new TailKeeper()
-        this.#keepUsage(plan.dialect)
-      }
+      } else this.#filter = this.#json = createJsonFilter(plan.askedName)
+      this.#tail = new TailKeeper()
+      this.#keepUsage(plan.dialect)
     }
     if (isOpen && early?.framing !== undefined) this.#out.goOn(early.framing)
     else if (mode !== 'whole') this.#out.begin(head, mode)
@@ -152,7 +148,8 @@ export class AnswerWriter {
         const rest = this.#filter.end()
         this.#tail?.push(rest)
         // Half an event would cost the client the error that follows.
-        if (this.#events?.isComplete(this.#tail?.bytes() ?? NOTHING) === false) {
+        // Of what tells sounds it is not known how it ends.
+        if (this.#plan.kind === 'told' && this.#events?.isComplete(this.#tail?.bytes() ?? NOTHING) === false) {
           return { kind: 'broken', why: 'with an unfinished stream' }
         }
         this.#out.end(rest)
@@ -187,15 +184,14 @@ export class AnswerWriter {
     const plan = this.#plan
     if (plan.kind === 'raw') return 'raw'
     const { status, lines, framing } = head
-    const lengthBytes = framing.kind === 'length' ? framing.bytes : undefined
-    if (plan.kind === 'media') return chooseMediaMode({ status, lengthBytes })
-    return chooseAnswerMode({
+    const facts = {
       status,
       contentType: valueOf(lines, 'content-type'),
       contentEncoding: valueOf(lines, 'content-encoding'),
-      lengthBytes: framing.kind === 'none' ? 0 : lengthBytes,
-      aliasIsAsked: this.#aliasIsAsked,
-    })
+      lengthBytes: framing.kind === 'length' ? framing.bytes : framing.kind === 'none' ? 0 : undefined,
+    }
+    if (plan.kind === 'media') return chooseMediaMode(facts)
+    return chooseAnswerMode({ ...facts, aliasIsAsked: this.#aliasIsAsked })
   }
 
   #endWhole(): AnswerEnd {

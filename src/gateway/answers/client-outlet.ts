@@ -1,6 +1,6 @@
 import type { Exchange } from '../exchange.ts'
 import type { AnswerMode } from '../rules/choose-answer-mode.ts'
-import { clientResponseHeaders } from '../rules/headers.ts'
+import { clientResponseHeaders, isEventStream } from '../rules/headers.ts'
 import { type AnswerHead, valueOf } from '../wire/answer-head.ts'
 import { type ClientStallGuard, createClientStallGuard, takenBytesOf } from './client-stall.ts'
 import { copyOut, copyWritten } from './copy-out.ts'
@@ -54,9 +54,10 @@ export class ClientOutlet {
   begin(head: AnswerHead, mode: AnswerMode): void {
     const { res } = this.#exchange
     res.on('drain', this.#onDrain)
-    const lines = clientResponseHeaders(head.lines, mode === 'events' ? EVENT_HEADERS : undefined)
+    const isStream = mode === 'events' || isEventStream(valueOf(head.lines, 'content-type'))
+    const lines = clientResponseHeaders(head.lines, isStream ? EVENT_HEADERS : undefined)
     // Proxies with default settings would collect the stream.
-    if (mode === 'events') {
+    if (isStream) {
       lines.push('X-Accel-Buffering', 'no')
       if (valueOf(head.lines, 'cache-control') === undefined) lines.push('Cache-Control', 'no-cache')
     }
@@ -187,6 +188,8 @@ export class ClientOutlet {
   }
 
   #onStall(): void {
+    // A pipelined answer waits for the one before it, not for its client.
+    if (this.#exchange.res.socket === null) return this.#guard().watch()
     this.#exchange.facts.failure ??= 'client_stalled'
     // The rest follows from the closed connection, as with any client that leaves.
     this.#exchange.res.destroy()

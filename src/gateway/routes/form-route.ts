@@ -20,6 +20,7 @@ export function serveForm(exchange: Exchange, route: InferenceRoute, deps: Infer
     limitBytes: settings.formLimitBytes,
     folder: bodies.spillFolder,
     budget: bodies.budget,
+    spill: bodies.spill,
     silence: bodies.silence,
   }
   let isReceived = false
@@ -27,6 +28,7 @@ export function serveForm(exchange: Exchange, route: InferenceRoute, deps: Infer
     isReceived = true
     exchange.onEnding(undefined)
     if (error !== undefined) return done(refuseBody(exchange, error))
+    exchange.dropBody = () => form.release()
     const end: Served = (failure) => {
       form.release()
       done(failure)
@@ -80,7 +82,7 @@ function sendForm(
       stream: form.asked.stream,
       answer:
         route.answer === 'media'
-          ? { kind: 'media', dialect: route.dialect }
+          ? { kind: 'media', dialect: route.dialect, askedName: model ?? alias }
           : { kind: 'told', dialect: route.dialect, askedName: model ?? alias, dropsUsageChunk: false },
       route,
       mayComeAgain: mayComeAgain && body.kind === 'whole',

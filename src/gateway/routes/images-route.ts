@@ -1,7 +1,8 @@
 import { Hal0Error } from '../../kernel/errors.ts'
 import { err, type Result } from '../../kernel/result.ts'
-import { readAsked } from '../body/read-body.ts'
+import { readAsked } from '../body/read-asked.ts'
 import type { Exchange } from '../exchange.ts'
+import { type RouteAsk, unsupportedError } from '../rules/check-route.ts'
 import { chooseImageSlot, type ImageRoute } from '../rules/choose-image-slot.ts'
 import { type ImageMistake, type ImageRequest, readImageRequest } from '../rules/read-image-request.ts'
 import { IMAGES_PATH, IMAGES_ROUTE } from '../rules/route-table.ts'
@@ -28,7 +29,7 @@ const COMFY_RUNNER = 'comfyui'
  */
 export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<void> {
   const { facts } = exchange
-  const { settings, slots } = deps
+  const { settings, slots, runnersFor } = deps
   const waitMs = waitOf(exchange, settings.loadWaitS)
   const read = await readAsked(exchange, receiveOptions(deps))
   const { body, asked } = read
@@ -37,10 +38,11 @@ export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<
     const wish = readWish(body)
 
     const { unknownModel, onDemandSlot } = settings
+    const rows = slots.views()
     const registered = deps.registeredModels()
-    const chosen = chooseImageSlot({ model, rows: slots.views(), unknownModel, registered, onDemandSlot })
+    const chosen = chooseImageSlot({ model, rows, unknownModel, registered, onDemandSlot })
     facts.reason = chosen.reason
-    const { slot, onDemandModel } = targetOf(chosen)
+    const { slot, onDemandModel } = targetOf(chosen, { rows, runnersFor })
     facts.slot = slot
     if (chosen.kind === 'slot' && chosen.fallback) exchange.setHeader('X-Hal0-Route', 'fallback')
     // What it would refuse need not wait for it; another engine may take more than hal0 knows of.
@@ -48,7 +50,7 @@ export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<
 
     const target: Target = { route: IMAGES_ROUTE, slot, onDemandModel, model, waitMs }
     await sentToSlot(exchange, target, deps, (lease, mayComeAgain, sent) => {
-      if (lease.endpoint.dialect !== 'comfyui') {
+      if (lease.endpoint.protocol !== 'comfyui') {
         return sendJsonToEngine(exchange, lease, { target, pieces: [body], asked }, mayComeAgain, deps, sent)
       }
       if (!wish.ok) {
@@ -75,7 +77,10 @@ function readWish(body: Buffer): Result<ImageRequest, ImageMistake> {
   }
 }
 
-function targetOf(chosen: ImageRoute): { readonly slot: string; readonly onDemandModel: string | undefined } {
+function targetOf(
+  chosen: ImageRoute,
+  among: Pick<RouteAsk, 'rows' | 'runnersFor'>,
+): { readonly slot: string; readonly onDemandModel: string | undefined } {
   switch (chosen.kind) {
     case 'slot':
       return { slot: chosen.slot, onDemandModel: undefined }
@@ -84,9 +89,7 @@ function targetOf(chosen: ImageRoute): { readonly slot: string; readonly onDeman
     case 'error':
       throw routeError(chosen)
     case 'wrong_type':
-      throw Hal0Error.of('dispatch.route_unsupported', `${chosen.message}; ${IMAGES_PATH} needs a slot of type image`, {
-        param: 'model',
-      })
+      throw unsupportedError({ slot: chosen.named, route: IMAGES_ROUTE, ...among })
     case 'no_image_slot':
       throw Hal0Error.of('gpu.img_slot_missing', `${chosen.message}, so nothing answers ${IMAGES_PATH}`, {
         details: { remedy: 'Bring back the slot "img": `hal0 slot reseed`. Or make one: `hal0 slot create`.' },

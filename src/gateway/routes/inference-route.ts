@@ -34,6 +34,8 @@ export interface InferenceDeps extends SlotDeps {
 /** What all bodies share that are read at once. */
 export interface Bodies {
   readonly budget: BodyBudget
+  /** Of forms on disk. */
+  readonly spill: BodyBudget
   readonly silence: ClientSilence
   /** Absolute path of the folder for forms that do not fit in memory. */
   readonly spillFolder: string
@@ -192,7 +194,7 @@ export function sendJsonToEngine(
       stream: asked.stream,
       answer:
         route.answer === 'media'
-          ? { kind: 'media', dialect: route.dialect }
+          ? { kind: 'media', dialect: route.dialect, askedName: model ?? alias }
           : { kind: 'told', dialect: route.dialect, askedName: model ?? alias, dropsUsageChunk: asksForUsage },
       route,
       mayComeAgain,
@@ -205,6 +207,7 @@ export function sendJsonToEngine(
 /** What the slot's file says of speech where the request says nothing. Such bodies are short. */
 function speechPairs(slot: string, pieces: readonly Buffer[], { speechDefaults }: InferenceDeps): readonly string[] {
   const defaults = speechDefaults(slot)
+  if (Object.values(defaults).every((value) => value === undefined)) return []
   return missingSpeechPairs(Buffer.concat(pieces).toString('utf8'), defaults)
 }
 

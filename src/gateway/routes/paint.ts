@@ -11,7 +11,7 @@ import { noteFailure, sendJson } from '../answer.ts'
 import { createClientStallGuard, takenBytesOf } from '../answers/client-stall.ts'
 import type { Coalescer } from '../coalesce.ts'
 import { CLIENT_GONE, type Exchange } from '../exchange.ts'
-import { DEATH_NEWS_MS, type RelayOutcome } from '../relay.ts'
+import { DEATH_NEWS_MS, type RelayOutcome } from '../relay-ports.ts'
 import { type ImageRequest, type ImageSize, parseImageSize } from '../rules/read-image-request.ts'
 import type { GatewaySettings } from '../settings.ts'
 

@@ -9,17 +9,19 @@ import { engineRequestHeaders } from '../rules/headers.ts'
 import type { RouteMatch } from '../rules/match-route.ts'
 import { rankOf } from '../rules/rank-slots.ts'
 import { readUpstream, wantsWebSocket } from '../rules/read-upstream.ts'
-import { sentToSlot } from '../send-to-slot.ts'
+import { type SendLeased, sentToSlot } from '../send-to-slot.ts'
 import { type InferenceDeps, waitOf } from './inference-route.ts'
 
 type UpstreamMatch = Extract<RouteMatch, { kind: 'upstream' }>
 
 /** A load that is under way may be over by then. */
 const LOOK_AGAIN_S = 2
+/** So many times a look is begun that the engine did not read. */
+const MAX_LOOKS = 3
 
 /**
  * `/upstream/<slot>/…`: any method and path of the slot's engine, byte for byte both ways; its errors too. It loads a cold slot, waits and
- * counts as use like any request, but a look at the engine (`readUpstream`) never loads. Rejects with the Hal0Error for the client, or with
+ * counts as use like any request; a look at the engine (`readUpstream`) does none of it. Rejects with the Hal0Error for the client, or with
  * CLIENT_GONE. Errors: `slot.not_found`, `slot.not_ready`, `slot.loading`, `dispatch.route_unsupported`. Source: SPEC 11.
  */
 export async function serveUpstream(exchange: Exchange, match: UpstreamMatch, deps: InferenceDeps): Promise<void> {
@@ -39,10 +41,11 @@ export async function serveUpstream(exchange: Exchange, match: UpstreamMatch, de
   if (wantsWebSocket(req.headers.upgrade)) throw webSocketError(slot)
   const method = req.method ?? 'GET'
   const { path, isLook } = readUpstream(method, match.rest)
+  // Said before anything of a look's body is touched.
   if (isLook && rankOf(row) !== 0) throw notUpError(row)
   const waitMs = waitOf(exchange, deps.settings.loadWaitS)
   const body = bodyOf(exchange, deps)
-  await sentToSlot(exchange, { slot, onDemandModel: undefined, waitMs }, deps, (lease, mayComeAgain, sent) => {
+  const send: SendLeased = (lease, mayComeAgain, sent) => {
     const { engineKey } = lease.endpoint
     const headers = engineRequestHeaders(req.rawHeaders, {
       ...{ engineKey, requestId: exchange.id },
@@ -59,6 +62,21 @@ export async function serveUpstream(exchange: Exchange, match: UpstreamMatch, de
       deps,
       sent,
     )
+  }
+  if (isLook) await sentAsLook(row, deps, send)
+  else await sentToSlot(exchange, { slot, onDemandModel: undefined, waitMs }, deps, send)
+}
+
+/** Beside the requests that have the engine's places, and those that wait for one. */
+function sentAsLook(row: RouteCandidate, { slots }: InferenceDeps, send: SendLeased): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let nth = 0
+    const next = (): void => {
+      const look = rankOf(row) === 0 ? slots.lookNow(row.name) : undefined
+      if (look === undefined) reject(notUpError(row))
+      else send(look, ++nth < MAX_LOOKS, (outcome) => (outcome === 'unread' ? next() : resolve()))
+    }
+    next()
   })
 }
 

@@ -36,8 +36,10 @@ export function chooseAnswerMode(answer: AnswerFacts): AnswerMode {
   return aliasIsAsked ? 'raw' : 'json'
 }
 
-/** The same for a route whose answers are sounds or whatever the engine calls them: they pass as they are. */
-export function chooseMediaMode({ status, lengthBytes }: Pick<AnswerFacts, 'status' | 'lengthBytes'>): AnswerMode {
+/** The same for a route whose answers are sounds or whatever the engine calls them: they pass as they are, event streams as such. */
+export function chooseMediaMode(answer: Omit<AnswerFacts, 'aliasIsAsked'>): AnswerMode {
+  const { status, lengthBytes, contentType, contentEncoding } = answer
   if (status < 200 || status >= 300) return 'error'
+  if (isEventStream(contentType) && contentEncoding === undefined) return 'events'
   return status === 204 || status === 205 || lengthBytes === 0 ? 'unfit' : 'raw'
 }

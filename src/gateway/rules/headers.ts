@@ -74,7 +74,7 @@ export interface EngineIdentity {
 export function engineRequestHeaders(client: HeaderLines, identity: EngineIdentity): string[] {
   const kept: string[] = []
   let named: ReadonlySet<string> | undefined
-  let isJsonNamed = false
+  let contentType = identity.contentType === 'json' ? 'application/json' : undefined
   for (let at = 0; at < client.length; at += 2) {
     const name = client[at] ?? ''
     const value = client[at + 1] ?? ''
@@ -83,14 +83,10 @@ export function engineRequestHeaders(client: HeaderLines, identity: EngineIdenti
     else if (fate === 'accept_encoding') {
       if (identity.isRaw === true) kept.push(name, value)
     } else if (fate === 'connection') named = namedByConnection(named, value)
-    else if (fate === 'content_type') {
-      if (identity.contentType === 'json' && !isJsonName(value)) continue
-      isJsonNamed = true
-      kept.push(name, value)
-    }
+    else if (fate === 'content_type' && (identity.contentType === 'as_sent' || isJsonName(value))) contentType = value
   }
   if (named !== undefined) dropNamed(kept, named)
-  if (identity.contentType === 'json' && !isJsonNamed) kept.push('content-type', 'application/json')
+  if (contentType !== undefined) kept.push('content-type', contentType)
   kept.push('x-request-id', identity.requestId)
   if (identity.engineKey !== undefined) kept.push('authorization', `Bearer ${identity.engineKey}`)
   return kept

@@ -11,7 +11,7 @@ interface Read {
 }
 
 /** Reads pieces; `takes`: whole chunks are wanted as they are. Every piece lies in the same memory, as with a real connection. */
-function read(pieces: readonly Buffer[], takes: boolean): Read {
+function read(pieces: readonly Buffer[], takes: boolean, isMoreAtHand = true): Read {
   const shared = Buffer.alloc(1024 * 1024)
   const reader = new ChunkReader()
   let data = ''
@@ -27,13 +27,13 @@ function read(pieces: readonly Buffer[], takes: boolean): Read {
   for (let n = 0; n < pieces.length; n++) {
     const piece = pieces[n] ?? Buffer.alloc(0)
     const view = shared.subarray(0, piece.copy(shared))
-    const step = reader.push(view, taker)
+    const step = reader.push(view, isMoreAtHand, taker)
     if (typeof step === 'string') return { data, passed, rest: undefined, fault: step }
     if (step.kind === 'more') continue
     const after = Buffer.concat([piece.subarray(piece.length - (view.length - step.at)), ...pieces.slice(n + 1)])
     return { data, passed, rest: after.toString('latin1'), fault: undefined }
   }
-  reader.giveUp(taker)
+  reader.letGo(taker)
   return { data, passed, rest: undefined, fault: undefined }
 }
 
@@ -72,9 +72,10 @@ describe('ChunkReader', () => {
         fc.array(events, { maxLength: 30 }),
         fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 8 }),
         fc.boolean(),
-        (parts, sizes, takes) => {
+        fc.boolean(),
+        (parts, sizes, takes, isMoreAtHand) => {
           const bytes = Buffer.from(parts.map(chunk).join('') + END, 'latin1')
-          const { data, rest, fault, passed } = read(cut(bytes, sizes), takes)
+          const { data, rest, fault, passed } = read(cut(bytes, sizes), takes, isMoreAtHand)
           expect([data, rest, fault]).toEqual([parts.join(''), '', undefined])
           // What passed as it came is whole chunks, each of which ends a line.
           for (const text of passed) expect(text).toMatch(/\n\r\n$/)
@@ -88,6 +89,10 @@ describe('ChunkReader', () => {
     const text = chunk('a\n') + chunk('b\n') + chunk('c\n')
     const { passed } = read([Buffer.from(text.slice(0, 16)), Buffer.from(text.slice(16))], true)
     expect(passed).toEqual([chunk('a\n') + chunk('b\n'), chunk('c\n')])
+  })
+
+  it('holds nothing back for what is not at hand', () => {
+    expect(read([Buffer.from('5\r\nab')], true, false).data).toBe('ab')
   })
 
   it('does not hold back a whole chunk that ends no line', () => {

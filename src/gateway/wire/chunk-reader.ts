@@ -20,8 +20,8 @@ const TAB = 0x09
 const MAX_SIZE_DIGITS = 8
 const MAX_LINE_BYTES = 4096
 const MAX_TRAILER_BYTES = 16 * 1024
-/** A chunk that has come in part is kept until it is whole, up to this size: so that it can pass as it is. */
-const KEEP_LIMIT_BYTES = 256 * 1024
+/** A chunk that has come in part may be kept until the rest of it is read, up to this size: so that it can pass as it is. */
+const KEEP_LIMIT_BYTES = 64 * 1024
 
 const MORE: ChunkStep = { kind: 'more' }
 const [SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF, TRAILER, TRAILER_LF] = [0, 1, 2, 3, 4, 5, 6, 7]
@@ -38,12 +38,8 @@ export class ChunkReader {
   /** The bytes of a chunk that began in an earlier piece, framing included. */
   #kept: Buffer | undefined
 
-  /** Is it between two chunks? */
-  get isBetween(): boolean {
-    return this.#state === SIZE && this.#digits === 0 && this.#kept === undefined
-  }
-
-  push(piece: Buffer, taker: ChunkTaker): ChunkStep {
+  /** `isMoreAtHand`: the rest of what the piece ends with has most likely come too; nothing is held back for what has not. */
+  push(piece: Buffer, isMoreAtHand: boolean, taker: ChunkTaker): ChunkStep {
     let bytes = piece
     if (this.#kept !== undefined) {
       bytes = Buffer.concat([this.#kept, piece])
@@ -56,7 +52,7 @@ export class ChunkReader {
         if (end > at) taker.onChunks(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
         at = end
         if (at === bytes.length) return MORE
-        if (taker.takesChunks && bytes.length - at < KEEP_LIMIT_BYTES && isBeginOfChunk(bytes, at)) {
+        if (isMoreAtHand && taker.takesChunks && bytes.length - at < KEEP_LIMIT_BYTES && isBeginOfChunk(bytes, at)) {
           this.#kept = Buffer.from(bytes.subarray(at))
           return MORE
         }
@@ -69,8 +65,13 @@ export class ChunkReader {
     return MORE
   }
 
-  /** What is kept of an unfinished chunk is given as data: the body has broken off. */
-  giveUp(taker: ChunkTaker): void {
+  /** Is something held back? */
+  get isHolding(): boolean {
+    return this.#kept !== undefined
+  }
+
+  /** What is kept of an unfinished chunk is given as data: nothing more is at hand, or the body has broken off. */
+  letGo(taker: ChunkTaker): void {
     const kept = this.#kept
     if (kept === undefined) return
     this.#kept = undefined

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { wholeBody } from '../body/engine-body.ts'
 import { addressOf, EngineConnection } from './engine-connection.ts'
 
 /** Answers, keeping its connections; on `/poison` it has read the request and ends, on `/cut` it ends the connection. */
@@ -33,7 +32,7 @@ function ask(connection: EngineConnection, path: string, body = Buffer.from('{}'
   return new Promise<{ answer: string } | { error: Error; isUnread: boolean }>((resolve) => {
     let answer = ''
     connection.send(
-      { method: 'POST', path, headers: [], body: wholeBody(body) },
+      { method: 'POST', path, headers: [], body: { kind: 'whole', pieces: [body], sizeBytes: body.length } },
       {
         takesChunks: false,
         onSend: () => true,

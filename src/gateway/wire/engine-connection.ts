@@ -1,28 +1,17 @@
 import { connect, type Socket } from 'node:net'
-import type { BodySink, EngineBody } from '../body/engine-body.ts'
-import { type AnswerHead, HEAD_LIMIT_BYTES, parseHead } from './answer-head.ts'
-import { ChunkReader, type ChunkTaker } from './chunk-reader.ts'
+import { AnswerReader, type AnswerTaker } from './answer-reader.ts'
+import { RequestWriter, type WireRequest } from './request-writer.ts'
 
 /** Follows one request at an engine. Calls come in this order; after `onEnd` or `onError` there are none. */
-export interface ExchangeFollower extends ChunkTaker {
+export interface ExchangeFollower extends AnswerTaker {
   /** The request is about to be written. False = it shall not be: nothing has been sent, nothing more is called. */
   onSend(): boolean
-  onHead(head: AnswerHead): void
-  /** Everything that came at once has been handed over. */
-  onPause(): void
+  /** Everything that came at once has been handed over. `hasBody`: something of the answer's body has come so far. */
+  onPause(hasBody: boolean): void
   /** The answer is complete. `mayReuse`: the connection could serve another request. */
   onEnd(mayReuse: boolean): void
-  /** The connection ended, or what came is no HTTP. */
+  /** The connection ended, what came is no HTTP, or the client's body came to nothing. */
   onError(error: Error): void
-}
-
-/** A request as it is written. */
-export interface WireRequest {
-  readonly method: string
-  readonly path: string
-  /** Names and values in turn; those of the connection itself (`host`, length, coding) are put in here. */
-  readonly headers: readonly string[]
-  readonly body: EngineBody
 }
 
 /** Where an engine listens. */
@@ -46,30 +35,24 @@ class ConnectionLost extends Error {}
 /** Read into by every connection in turn: what is to outlive the call is copied. */
 const READ_BYTES = 64 * 1024
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES)
-/** A body up to this size is written together with the head. */
-const ONE_WRITE_BYTES = 16 * 1024
-const NOTHING = Buffer.alloc(0)
+/** An engine that has ended its side takes the rest of a request within this time, or never. */
+const LAST_LOOK_MS = 250
 
 /**
  * One connection to an engine, used by one request at a time: HTTP/1.1, strict, with nothing that waits in a queue and no time limits of its
  * own; the lease has already decided how many may be under way. Source: SPEC 11 "Retries", "No client library default may cut a slow prefill".
  */
-export class EngineConnection implements BodySink {
+export class EngineConnection {
   readonly attemptId: string
   readonly #socket: Socket
-  readonly #hostHeader: string
+  readonly #address: EngineAddress
   readonly #onEnd: (connection: EngineConnection) => void
+  readonly #writer: RequestWriter
   #follower: ExchangeFollower | undefined
-  #method = ''
-  #isConnected = false
+  #reader = new AnswerReader('')
+  /** Waits for the connection. */
   #request: WireRequest | undefined
-  #head: AnswerHead | undefined
-  #headBytes: Buffer = NOTHING
-  #bodyLeft = 0
-  #chunks: ChunkReader | undefined
-  #live: { resume(): void; stop(): void } | undefined
-  #isLiveChunked = false
-  #isBodySent = true
+  #isConnected = false
   #bytesBefore = 0
   #requests = 0
   /** Behind the end of the connection stood a reset: `#lookAtEnd`. */
@@ -87,7 +70,7 @@ export class EngineConnection implements BodySink {
   constructor(address: EngineAddress, attemptId: string, onEnd: (connection: EngineConnection) => void) {
     this.attemptId = attemptId
     this.#onEnd = onEnd
-    this.#hostHeader = address.hostHeader
+    this.#address = address
     const socket = connect({
       host: address.host,
       port: address.port,
@@ -95,6 +78,7 @@ export class EngineConnection implements BodySink {
       onread: { buffer: readBuffer, callback: (size) => this.#read(readBuffer.subarray(0, size)) },
     })
     this.#socket = socket
+    this.#writer = new RequestWriter(socket, (error) => this.#lose(error))
     socket.once('connect', () => {
       this.#isConnected = true
       this.#write()
@@ -106,7 +90,7 @@ export class EngineConnection implements BodySink {
       this.#isGone = true
       this.#lose(new ConnectionLost('the connection was closed'))
     })
-    socket.on('drain', () => this.#live?.resume())
+    socket.on('drain', () => this.#writer.resume())
     socket.resume()
   }
 
@@ -136,10 +120,9 @@ export class EngineConnection implements BodySink {
   send(request: WireRequest, follower: ExchangeFollower): void {
     this.#follower = follower
     this.#request = request
-    this.#method = request.method
     this.#requests++
-    if (this.hasEnded) return void queueMicrotask(() => this.#lose(new ConnectionLost('the connection was closed')))
-    if (this.#isConnected) this.#write()
+    if (this.hasEnded) queueMicrotask(() => this.#lose(new ConnectionLost('the connection was closed')))
+    else if (this.#isConnected) this.#write()
   }
 
   /** No more bytes of the answer for now. */
@@ -151,38 +134,20 @@ export class EngineConnection implements BodySink {
     this.#socket.resume()
   }
 
+  /** Ends it, and tells whoever follows a request on it why. */
+  abort(reason: Error): void {
+    this.#lose(reason)
+    this.#socket.destroy()
+  }
+
   /** Resolves when the connection is gone. Nothing more is told to whoever follows a request on it. */
   destroy(): Promise<void> {
     this.#follower = undefined
-    this.#live?.stop()
+    this.#writer.stop()
     if (this.#isGone) return Promise.resolve()
     this.#gone ??= new Promise((resolve) => this.#socket.once('close', () => resolve()))
     this.#socket.destroy()
     return this.#gone
-  }
-
-  // The body that is sent while it arrives.
-
-  write(piece: Buffer): boolean {
-    if (this.#follower === undefined) return false
-    if (!this.#isLiveChunked) return this.#socket.write(piece)
-    this.#socket.cork()
-    this.#socket.write(`${piece.length.toString(16)}\r\n`, 'latin1')
-    this.#socket.write(piece)
-    const isTaken = this.#socket.write('\r\n', 'latin1')
-    this.#socket.uncork()
-    return isTaken
-  }
-
-  end(): void {
-    this.#isBodySent = true
-    this.#live = undefined
-    if (this.#follower !== undefined && this.#isLiveChunked) this.#socket.write('0\r\n\r\n', 'latin1')
-  }
-
-  fail(error: unknown): void {
-    this.#live = undefined
-    this.#lose(error instanceof Error ? error : new Error(String(error)))
   }
 
   #write(): void {
@@ -190,27 +155,9 @@ export class EngineConnection implements BodySink {
     if (request === undefined || this.#follower === undefined) return
     this.#request = undefined
     this.#wasReset = false
-    this.#head = undefined
+    this.#reader = new AnswerReader(request.method)
     this.#bytesBefore = this.#socket.bytesRead
-    if (!this.#follower.onSend()) return
-    const { body } = request
-    this.#isLiveChunked = body.kind === 'live' && body.body.sizeBytes === undefined
-    const head = headText(request, this.#hostHeader, this.#isLiveChunked)
-    if (body.kind === 'whole' && body.sizeBytes <= ONE_WRITE_BYTES) {
-      const bytes = Buffer.allocUnsafe(head.length + body.sizeBytes)
-      let at = bytes.write(head, 0, 'latin1')
-      for (const piece of body.pieces) at += piece.copy(bytes, at)
-      this.#socket.write(bytes)
-    } else {
-      this.#socket.cork()
-      this.#socket.write(head, 'latin1')
-      if (body.kind === 'whole') for (const piece of body.pieces) this.#socket.write(piece)
-      this.#socket.uncork()
-    }
-    if (body.kind !== 'live') return
-    this.#isBodySent = false
-    this.#live = body.body
-    body.body.start(this)
+    if (this.#follower.onSend()) this.#writer.start(request, this.#address.hostHeader)
   }
 
   /** False = the socket is to be paused; never here, that is for whoever follows. */
@@ -222,87 +169,44 @@ export class EngineConnection implements BodySink {
       return true
     }
     try {
-      const at = this.#head === undefined ? this.#readHead(bytes, follower) : this.#readBody(bytes, 0, follower)
-      if (at !== undefined && this.#follower === follower) follower.onPause()
+      const step = this.#reader.push(bytes, bytes.length === READ_BYTES, follower)
+      // It may have been given up meanwhile.
+      if (this.#follower !== follower) return true
+      if (step.kind === 'more') {
+        follower.onPause(this.#reader.hasBody)
+        if (this.#reader.isHolding) setImmediate(this.#letGo, follower, this.#socket.bytesRead)
+      } else if (step.kind === 'done') this.#complete(step.isClean)
+      else this.abort(new ConnectionLost(step.what))
     } catch (error) {
-      this.#lose(error instanceof Error ? error : new Error(String(error)))
-      this.#socket.destroy()
+      this.abort(error instanceof Error ? error : new Error(String(error)))
     }
     return true
   }
 
-  #readHead(bytes: Buffer, follower: ExchangeFollower): number | undefined {
-    let all = this.#headBytes.length === 0 ? bytes : Buffer.concat([this.#headBytes, bytes])
-    for (;;) {
-      const end = all.indexOf('\r\n\r\n', 0, 'latin1')
-      if (end < 0 || end > HEAD_LIMIT_BYTES) {
-        if (all.length > HEAD_LIMIT_BYTES) return this.#fault('an answer with an endless head')
-        // What will never be HTTP need not be waited for.
-        if (!'HTTP/1.'.startsWith(all.toString('latin1', 0, 7)))
-          return this.#fault('an answer that does not begin as HTTP')
-        this.#headBytes = Buffer.from(all)
-        return undefined
-      }
-      const head = parseHead(all.toString('latin1', 0, end), this.#method)
-      this.#headBytes = NOTHING
-      if (typeof head === 'string') return this.#fault(head)
-      all = all.subarray(end + 4)
-      if (head.status === 101) return this.#fault('a change of protocol that nobody asked for')
-      if (head.status < 200) continue
-      this.#head = head
-      const { framing } = head
-      this.#bodyLeft =
-        framing.kind === 'length' ? framing.bytes : framing.kind === 'none' ? 0 : Number.POSITIVE_INFINITY
-      this.#chunks = framing.kind === 'chunked' ? new ChunkReader() : undefined
-      follower.onHead(head)
-      if (this.#follower !== follower) return undefined
-      return this.#readBody(all, 0, follower)
-    }
-  }
-
-  #readBody(bytes: Buffer, from: number, follower: ExchangeFollower): number | undefined {
-    if (this.#chunks !== undefined) {
-      if (bytes.length === 0) return 0
-      const step = this.#chunks.push(bytes, follower)
-      if (this.#follower !== follower) return undefined
-      if (typeof step === 'string') return this.#fault(step)
-      if (step.kind === 'more') return 0
-      return this.#complete(bytes.length === step.at)
-    }
-    const left = this.#bodyLeft
-    const data = bytes.length - from > left ? bytes.subarray(from, from + left) : bytes.subarray(from)
-    this.#bodyLeft -= data.length
-    if (data.length > 0) follower.onData(data)
-    if (this.#follower !== follower) return undefined
-    if (this.#bodyLeft > 0) return 0
-    return this.#complete(bytes.length - from === data.length)
+  /** The read was as long as a read can be, and yet nothing followed it. */
+  readonly #letGo = (follower: ExchangeFollower, bytesRead: number): void => {
+    if (this.#follower !== follower || this.#socket.bytesRead !== bytesRead) return
+    this.#reader.letGo(follower)
+    if (this.#follower === follower) follower.onPause(this.#reader.hasBody)
   }
 
   /** `isClean`: nothing follows. */
-  #complete(isClean: boolean): undefined {
+  #complete(isClean: boolean): void {
     const follower = this.#follower
     // An engine that answered before it had its request may never read the rest of it.
-    const isRequestSent = this.#isBodySent && this.#socket.writableLength === 0
-    const mayReuse = isClean && this.#head?.keepsAlive === true && isRequestSent && !this.hasEnded
+    const mayReuse = isClean && this.#reader.keepsAlive && this.#writer.isSent && !this.hasEnded
     this.#follower = undefined
-    this.#live?.stop()
-    this.#live = undefined
+    this.#writer.stop()
     follower?.onEnd(mayReuse)
-  }
-
-  #fault(what: string): undefined {
-    this.#lose(new ConnectionLost(what))
-    this.#socket.destroy()
   }
 
   #lose(error: Error): void {
     const follower = this.#follower
     this.#follower = undefined
-    this.#live?.stop()
-    this.#live = undefined
+    this.#writer.stop()
     this.#noteEnd()
     if (follower === undefined) return
-    this.#chunks?.giveUp(follower)
+    this.#reader.letGo(follower)
     follower.onError(error)
   }
 
@@ -319,21 +223,15 @@ export class EngineConnection implements BodySink {
    */
   #lookAtEnd(): void {
     this.#noteEnd()
-    if (this.#follower !== undefined && this.#head?.framing.kind === 'close') return this.#complete(true)
-    if (this.#follower === undefined || !this.isSilent || this.#request !== undefined)
+    if (this.#follower !== undefined && this.#reader.endsWithConnection) return this.#complete(true)
+    if (this.#follower === undefined || !this.isSilent || this.#request !== undefined) {
       return void this.#socket.destroy()
+    }
+    // It may live on without ever reading the rest.
+    this.#socket.setTimeout(LAST_LOOK_MS, () => this.#socket.destroy())
     this.#socket.write('\r\n', (error) => {
       if (error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ECONNRESET')) this.#wasReset = true
       this.#socket.destroy()
     })
   }
-}
-
-function headText({ method, path, headers, body }: WireRequest, host: string, isChunked: boolean): string {
-  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`
-  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
-  if (isChunked) text += 'transfer-encoding: chunked\r\n'
-  else if (body.kind === 'whole') text += `content-length: ${body.sizeBytes}\r\n`
-  else if (body.kind === 'live') text += `content-length: ${body.body.sizeBytes}\r\n`
-  return `${text}\r\n`
 }

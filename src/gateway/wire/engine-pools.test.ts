@@ -19,7 +19,7 @@ async function begin() {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(async () => {
-    await pools.close()
+    await pools.close(new Error('the gateway closes'))
     for (const socket of accepted) socket.destroy()
     server.close()
   })
@@ -49,7 +49,9 @@ async function begin() {
   return { clock, pools, accepted, take, closeByEngine, trusted }
 }
 
-const isOver = (connection: EngineConnection) => expect.poll(() => connection.hasEnded).toBe(true)
+async function expectOver(connection: EngineConnection): Promise<void> {
+  await expect.poll(() => connection.hasEnded).toBe(true)
+}
 
 describe('probation', () => {
   it('the first connection of a kind is used by nobody for 100 ms, then by the next', async () => {
@@ -69,7 +71,7 @@ describe('probation', () => {
     const [first, second] = [await take(), await take()]
     pools.giveBack(first)
     pools.giveBack(second)
-    await isOver(second)
+    await expectOver(second)
     expect(first.hasEnded).toBe(false)
     await clock.advance(100)
     expect(await take()).toBe(first)
@@ -84,7 +86,7 @@ describe('probation', () => {
     await clock.advance(100)
     const second = await take()
     pools.giveBack(second)
-    await isOver(second)
+    await expectOver(second)
   })
 
   it('one that has ended before it comes back says the same', async () => {
@@ -92,8 +94,9 @@ describe('probation', () => {
     const [first, second] = [await take(), await take()]
     await closeByEngine(first, 0)
     pools.giveBack(first)
+    expect(second.hasEnded).toBe(false)
     pools.giveBack(second)
-    await isOver(second)
+    await expectOver(second)
   })
 
   it('streams and plain answers are judged apart', async () => {
@@ -107,7 +110,7 @@ describe('probation', () => {
     const next = await take()
     next.didStream = true
     pools.giveBack(next)
-    await isOver(next)
+    await expectOver(next)
     const last = await take()
     await clock.advance(1)
     pools.giveBack(last)
@@ -133,7 +136,7 @@ describe('distrust', () => {
     await pools.discard(connection)
     const next = await take()
     pools.giveBack(next)
-    await isOver(next)
+    await expectOver(next)
   })
 
   it('an idle one that ends within 100 ms does that too; one that ends later does not', async () => {
@@ -177,7 +180,7 @@ describe('idle connections', () => {
     const fresh = await take()
     expect(fresh).not.toBe(connection)
     await clock.advance(800)
-    await isOver(connection)
+    await expectOver(connection)
     // The one in use is nobody's to end, and nothing ticks for it.
     expect([fresh.hasEnded, clock.pendingTimers]).toEqual([false, 0])
   })
@@ -191,9 +194,9 @@ describe('idle connections', () => {
     // Still watched when the first one is swept away.
     pools.giveBack(stream)
     await clock.advance(10)
-    await isOver(plain)
+    await expectOver(plain)
     await clock.advance(1_600)
-    await isOver(stream)
+    await expectOver(stream)
     expect(clock.pendingTimers).toBe(0)
   })
 
@@ -221,12 +224,12 @@ describe('the end', () => {
     const watched = await take('two')
     pools.giveBack(watched)
     pools.forget('one')
-    await isOver(idle)
+    await expectOver(idle)
     expect([second.hasEnded, watched.hasEnded]).toEqual([false, false])
     pools.giveBack(second)
-    await isOver(second)
+    await expectOver(second)
     pools.forget('two')
-    await isOver(watched)
+    await expectOver(watched)
     pools.forget('two')
     pools.forget('nobody')
     await clock.advance(1_600)
@@ -239,7 +242,7 @@ describe('the end', () => {
     const watched = await take('two')
     pools.giveBack(watched)
     const busy = await take('three')
-    await pools.close()
+    await pools.close(new Error('the gateway closes'))
     expect([idle, watched, busy].map(({ hasEnded }) => hasEnded)).toEqual([true, true, true])
     expect(clock.pendingTimers).toBe(0)
   })

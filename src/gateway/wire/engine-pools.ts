@@ -84,12 +84,14 @@ export class EnginePools {
     this.#pools.delete(attemptId)
   }
 
-  async close(): Promise<void> {
+  /** Ends all of them; whoever follows a request on one hears `reason`. */
+  async close(reason: Error): Promise<void> {
     this.#cancelSweep?.()
     const pools = [...this.#pools.values()]
     for (const { watched } of pools) for (const cancel of watched.values()) cancel()
     const all = pools.flatMap(({ busy, idle, watched }) => [...busy, ...idle, ...watched.keys()])
     this.#pools.clear()
+    for (const { busy } of pools) for (const connection of [...busy]) connection.abort(reason)
     await Promise.all(all.map((connection) => connection.destroy()))
   }
 
