@@ -40,9 +40,9 @@ async function startWorld(): Promise<{ world: ClientWorld; timesRead: () => Prom
   }
   const world = await startClientWorld(
     {
-      agent: slot({ load_ms: 150 }, { aliases: ['helper'] }),
-      rude: slot({ load_ms: 400, close_after_sse: true, close_after_answer: true, keep_alive_ms: 50 }),
-      embed: slot({ load_ms: 100 }, { type: 'embedding', aliases: ['vectors'] }),
+      agent: slot({ load_ms: 150, close_after_sse: true, close_after_answer: true }, { aliases: ['helper'] }),
+      rude: slot({ load_ms: 400, keep_alive_ms: 50 }),
+      embed: slot({ load_ms: 100, close_after_answer: true }, { type: 'embedding', aliases: ['vectors'] }),
       // Made at first use otherwise, and then for the engine that comes with hal0.
       scratch: { device: 'cpu', binary: 'cpu', type: 'llm' },
       stt: slot({ keep_alive_ms: 100 }, { type: 'transcription', binary: 'sound' }),

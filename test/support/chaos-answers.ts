@@ -67,6 +67,8 @@ export function readsOf(plan: ChaosPlan, heard: Heard): readonly [least: number,
 
 export function mayHear(plan: ChaosPlan, heard: Heard): boolean {
   if (plan.manner.kind.startsWith('leaves') && heard === 'left') return true
+  // An answer too large to be collected first.
+  if (plan.manner.kind === 'pauses' && !plan.stream && heard === 'cut') return true
   const { own, anyTime } = ALLOWED[plan.planned]
   return own.includes(heard) || (anyTime && AT_ANY_TIME.includes(heard))
 }

@@ -143,7 +143,8 @@ function planText(id: string, random: () => number): ChaosPlan {
     const isFirst = random() < 0.4
     planned = isFirst ? 'dies_first' : 'dies_in_answer'
     const how = among(['cut', 'cut', 'end', 'reset', 'exit'])
-    // A reset of the engine's own beside a death of its process looks like a request that came unread: they are for engines apart.
+    // A reset of the engine's own looks like a request that came unread where its process dies as well, or where it has ended its side of
+    // the connection and reads on: the engine that resets does neither.
     if (how === 'reset') model = 'rude'
     if (how === 'exit') model = 'agent'
     // Before the first byte there is nothing that could end well.
@@ -151,7 +152,8 @@ function planText(id: string, random: () => number): ChaosPlan {
   } else if (dice < 0.72) {
     planned = stream ? 'stalls' : 'answer'
     fake = { stall_mid_ms: stream ? FOR_EVER : 300, stall_after_tokens: 2 }
-  } else if (dice < 0.74) {
+  } else if (dice < 0.74 && api !== 'responses') {
+    // Of responses the last event holds all of the text: a line too long to be whole when its engine dies.
     manner = { kind: 'pauses', forMs: Math.floor(random() * 400) }
     fake = { chunk_bytes: 30_000 }
     more = { ignore_eos: true, max_tokens: 80 }
