@@ -69,7 +69,9 @@ export function wireGateway(wiring: GatewayWiring): WiredGateway {
     explain: (question) => {
       const { unknownModel, onDemandSlot } = settings
       const registered = registeredModels()
-      return explainRoute({ ...question, rows: slots.views(), unknownModel, onDemandSlot, registered, runnersFor })
+      const problemOf = (slot: string): string | null => slots.row(slot)?.config_problem ?? null
+      const walk = { rows: slots.views(), unknownModel, onDemandSlot, registered, runnersFor, problemOf }
+      return explainRoute({ ...question, ...walk })
     },
   }
 }

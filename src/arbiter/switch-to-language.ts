@@ -31,7 +31,8 @@ export async function switchToLanguage(host: SwitchHost, reason: string): Promis
     return { kind: 'cancelled' }
   }
   const nowMs = host.clock.nowMs()
-  void host.state.keep({ mode: 'llm', switching_to: null, since_ms: nowMs })
+  // On disk before a slot is loaded: a daemon that dies then would find language models in the middle of image mode, and unload them.
+  await host.state.keep({ mode: 'llm', switching_to: null, since_ms: nowMs })
   announce(host, 'info', 'arbiter.switched', `the language models have the GPU memory: ${reason}`, {
     from: 'img',
     to: 'llm',

@@ -1,3 +1,4 @@
+import { missingProgramIn } from '../contract/missing-program.ts'
 import { type BreakerView, LOAD_PHASES, type LoadPhases, type SlotRow } from '../contract/slot-row.ts'
 import type { SlotState } from '../contract/slot-state.ts'
 import type { Output } from './output.ts'
@@ -36,7 +37,7 @@ export function hasContext({ type }: Pick<SlotRow, 'type'>): boolean {
 export function sleepingText(row: SlotRow): string | undefined {
   const isUntouched = row.state === 'offline' && !row.autoload && row.last_used_at === null
   if (!isUntouched || row.failure !== null || row.breaker !== null || row.phases !== null) return undefined
-  const program = /cannot start: no program "([^"]+)"/.exec(row.config_problem ?? '')?.[1]
+  const program = missingProgramIn(row.config_problem)
   return program === undefined ? undefined : `off, needs a program: ${program}`
 }
 
@@ -44,6 +45,19 @@ export function sleepingText(row: SlotRow): string | undefined {
 const STARTING_STATES: readonly SlotState[] = ['pulling', 'starting', 'warming']
 /** States in which a start has come up: nothing is held back then, but a crash would count on. */
 const UP_STATES: readonly SlotState[] = ['ready', 'serving', 'idle']
+
+/**
+ * `breakerText` of a slot that has one; undefined = nothing is held back. A slot whose program is not installed has not crashed, and waiting
+ * helps it nothing: its problem says what does.
+ */
+export function heldText({
+  breaker,
+  state,
+  config_problem,
+}: Pick<SlotRow, 'breaker' | 'state' | 'config_problem'>): string | undefined {
+  if (breaker === null || missingProgramIn(config_problem) !== undefined) return undefined
+  return breakerText(breaker, state)
+}
 
 /** The breaker for people, for example `parked after 5 failures, next try in 300 s`. Failed loads and crashes count alike. */
 export function breakerText(

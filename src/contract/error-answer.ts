@@ -1,6 +1,7 @@
 import type { Hal0Error } from '../kernel/errors.ts'
 import { retryAfterSeconds, SECOND_MS } from '../kernel/units.ts'
-import { dialectErrorBody, type ErrorDialect } from './error-dialect.ts'
+import type { ApiDialect } from './api-dialect.ts'
+import { dialectErrorBody } from './error-dialect.ts'
 
 /** An HTTP answer that is an error, ready to be written. */
 export interface ErrorAnswer {
@@ -18,7 +19,7 @@ export interface ErrorAnswerAs {
   /** An engine's own word on when to ask again, s; only where the error has none. */
   readonly retryAfterS?: number
   /** Absent = `openai`. */
-  readonly dialect?: ErrorDialect
+  readonly dialect?: ApiDialect
 }
 
 /**

@@ -1,9 +1,6 @@
 import type { Hal0Error } from '../kernel/errors.ts'
+import type { ApiDialect } from './api-dialect.ts'
 import { type ErrorBody, errorBody } from './error-body.ts'
-
-/** Whose API a client speaks, as far as errors go. `responses` differs from `openai` only in the last event of a stream. */
-export const ERROR_DIALECTS = ['openai', 'responses', 'anthropic'] as const
-export type ErrorDialect = (typeof ERROR_DIALECTS)[number]
 
 /** Anthropic's error body; its SDKs parse it, and show `error.details.error_code`. */
 export interface AnthropicErrorBody {
@@ -52,7 +49,7 @@ export function anthropicErrorBody(error: Hal0Error, requestId: string, status =
 export function dialectErrorBody(
   error: Hal0Error,
   requestId: string,
-  as: { readonly dialect?: ErrorDialect; readonly status?: number; readonly type?: string },
+  as: { readonly dialect?: ApiDialect; readonly status?: number; readonly type?: string },
 ): ErrorBody | AnthropicErrorBody {
   if (as.dialect === 'anthropic') return anthropicErrorBody(error, requestId, as.status)
   return errorBody(error, { requestId, ...(as.type === undefined ? {} : { type: as.type }) })

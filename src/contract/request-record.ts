@@ -40,5 +40,17 @@ export interface RequestRecord {
   readonly usage: () => TokenUsage | null
 }
 
+const FIRST_ERROR_STATUS = 400
+
+/** Is a request with this HTTP status counted as failed? The client's mistakes and its leaving (499) are failures too. Source: SPEC 17. */
+export function isErrorStatus(status: number): boolean {
+  return status >= FIRST_ERROR_STATUS
+}
+
+/** What a number of an engine or a clock adds to a sum: sums only go up, by whole numbers, whatever was said; null = nothing. */
+export function countable(value: number | null): number {
+  return value !== null && Number.isSafeInteger(value) && value > 0 ? value : 0
+}
+
 /** Takes what is over, some at a time, in order. Must not throw. */
 export type RequestRecords = (records: readonly RequestRecord[]) => void

@@ -18,7 +18,7 @@ export type RouteStep = z.infer<typeof routeStepSchema>
 export const routeExplanationSchema = z.object({
   model: z.string(),
   path: z.string(),
-  /** What the path needs; null = it has no route. */
+  /** What the path needs; null = it has no route, or names its slot itself (`/upstream/SLOT/…`). */
   route: z
     .object({
       /** As the engine knows it. */
@@ -34,7 +34,7 @@ export const routeExplanationSchema = z.object({
   /** The step that decided, as in the log. */
   reason: z.string(),
   steps: z.array(routeStepSchema),
-  /** Every slot, the chosen one first, then those that can serve at once, those that load, cold ones, failed ones. */
+  /** Every slot, the chosen one first, then those that can serve at once, those that load, cold ones, failed ones; of a path that names its slot only that one. */
   candidates: z.array(
     z.object({
       slot: z.string(),

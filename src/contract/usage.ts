@@ -22,7 +22,7 @@ export const usageSumsSchema = z.object({
   completion_tokens: count,
   /** Of the prompt tokens, found in the engine's cache. */
   cached_tokens: count,
-  /** Requests that an engine answered without saying what they used: their tokens are in no sum. */
+  /** Requests that use tokens, and that an engine answered without saying how many: they are in no sum. */
   unknown: count,
   /** From the first byte of a request to the end of its answer, waiting included; ms, summed over requests, also those that ran at once. */
   busy_ms: count,

@@ -48,7 +48,9 @@ function sendWhole(exchange: Exchange, status: number, headers: readonly string[
 
 /** Puts the error into the request's record; its causes stay in the log. */
 export function noteFailure({ facts }: Exchange, error: Hal0Error): void {
-  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
+  const told = error.cause instanceof Error ? error.cause.message : ''
+  // What is only wrapped says the same again, less its folders.
+  const cause = told === '' || told === error.message ? '' : ` (${told})`
   facts.failure = error.code
   facts.detail = error.message + cause
 }

@@ -223,7 +223,7 @@ export const errorRegistry = {
     status: 409,
     retry: 'never',
     type: 'conflict_error',
-    remedy: 'Use the running daemon, stop it, or choose another HAL0_HOME.',
+    remedy: 'Use the running daemon, stop it, or choose another home (`--home DIR` or HAL0_HOME).',
   },
   'request.too_large': {
     status: 413,

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
-import type { RequestRecord, TokenUsage } from '../contract/request-record.ts'
+import { countable, isErrorStatus, type RequestRecord, type TokenUsage } from '../contract/request-record.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import type { RequestReader } from '../contract/usage.ts'
 import { SECOND_MS } from '../kernel/units.ts'
@@ -26,8 +26,6 @@ type Tokens = Record<(typeof TOKEN_KINDS)[number], number>
 const DURATION_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 /** Seconds: a prompt in the cache is answered at once; one of a hundred thousand tokens, or a load, takes a minute or two. */
 const TTFT_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
-
-const FIRST_ERROR_STATUS = 400
 
 /** `rows`: asked when a name is new, so that a label is always the name of a slot that is or was there. */
 export function createRequestMetrics(registry: Registry, rows: () => readonly NamedSlot[]): RequestMetrics {
@@ -105,7 +103,7 @@ export function createRequestMetrics(registry: Registry, rows: () => readonly Na
     const { route, status: code, firstByteMs } = record
     requests.inc({ slot, route, code })
     durations.observe({ slot, route }, seconds(record.elapsedMs))
-    if (firstByteMs !== undefined && code < FIRST_ERROR_STATUS) firstBytes.observe({ slot }, seconds(firstByteMs))
+    if (firstByteMs !== undefined && !isErrorStatus(code)) firstBytes.observe({ slot }, seconds(firstByteMs))
     if (slot !== NO_SLOT) remember(slot, route, code)
   }
 
@@ -136,12 +134,7 @@ function seconds(ms: number): number {
 function addTokens(sums: Map<string, Tokens>, slot: string, usage: TokenUsage): void {
   let sum = sums.get(slot)
   if (sum === undefined) sums.set(slot, (sum = { prompt: 0, completion: 0, cached: 0 }))
-  sum.prompt += whole(usage.promptTokens)
-  sum.completion += whole(usage.completionTokens)
-  sum.cached += whole(usage.cachedTokens)
-}
-
-/** An engine may say what it likes; a counter only goes up. */
-function whole(tokens: number | null): number {
-  return tokens !== null && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0
+  sum.prompt += countable(usage.promptTokens)
+  sum.completion += countable(usage.completionTokens)
+  sum.cached += countable(usage.cachedTokens)
 }

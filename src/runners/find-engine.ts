@@ -1,3 +1,4 @@
+import { noProgramText } from '../contract/missing-program.ts'
 import { findProgram, isProgram } from '../files/find-program.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 
@@ -18,18 +19,23 @@ export interface EngineSearch {
 export async function findEngine(search: EngineSearch): Promise<string> {
   const wanted = search.binary ?? search.program
   const where = `[runners.${search.key}]`
-  const refuse = (problem: string): never => {
-    throw Hal0Error.of('slot.spawn_failed', `runner "${search.key}" cannot start: ${problem}`, {
+  const refuse = (problem: string, todo: string): never => {
+    throw Hal0Error.of('slot.spawn_failed', `runner "${search.key}" ${problem}`, {
       details: {
         binary: wanted,
-        remedy: `Correct ${where} of hal0.toml, or choose another runner for the slot; \`hal0 runner list\` shows what was found.`,
+        remedy: `${todo}, or choose another runner for the slot; \`hal0 runner list\` shows what was found.`,
       },
     })
   }
   if (wanted.includes('/')) {
     if (await isProgram(wanted)) return wanted
-    return refuse(`${where} names ${wanted}, which is missing or not an executable file`)
+    return refuse(
+      `cannot start: ${where} names ${wanted}, which is missing or not an executable file`,
+      `Correct ${where} of hal0.toml`,
+    )
   }
   const found = await findProgram(wanted, search.env['PATH'])
-  return found ?? refuse(`no program "${wanted}" on PATH; ${search.advice}`)
+  // The section need not be there yet.
+  const todo = `Install ${wanted}, or say where it is: \`binary\` under ${where} in hal0.toml (\`hal0 config edit hal0\`)`
+  return found ?? refuse(`${noProgramText(wanted)}; ${search.advice}`, todo)
 }

@@ -4,7 +4,7 @@ import { noSlotError } from './slot-failures.ts'
 import type { AcquireOptions, Lease, Slots, SlotView } from './slots.ts'
 
 /** What of the slots is on the way of every request. */
-export type HotSlots = Pick<Slots, 'views' | 'phases' | 'leaseNow' | 'acquire'>
+export type HotSlots = Pick<Slots, 'views' | 'phases' | 'leaseNow' | 'lookNow' | 'acquire'>
 
 /** The actors that are open. */
 export interface OpenActors {
@@ -24,6 +24,7 @@ export function createHotSlots(open: OpenActors): HotSlots & { changed(): void }
     views: () => (views ??= inOrder()),
     phases: (name) => open.find(name)?.parts.life.lastPhases ?? null,
     leaseNow: (name, modelId) => open.find(name)?.leaseNow(modelId),
+    lookNow: (name) => open.find(name)?.lookNow(),
     acquire: (name, options) => {
       const actor = open.find(name)
       if (actor !== undefined) return acquire(actor, options)

@@ -320,6 +320,21 @@ describe('a lease of a shadow at once', () => {
   })
 })
 
+describe('a look at a shadow', () => {
+  it('is one at its anchor, under its own name, and counts nowhere', () => {
+    const { slots, stub } = open()
+    const look = slots.lookNow('flm-embed')
+    expect(look).toMatchObject({ slot: 'flm-embed', attemptId: 'attempt-1' })
+    expect(slots.row('flm-embed')?.in_flight).toBe(0)
+    look?.release()
+    look?.release()
+    expect(stub.log).toEqual(['look flm'])
+    expect(slots.lookNow('agent')?.slot).toBe('agent')
+    switches = { asr: false, embed: true }
+    expect(slots.lookNow('flm-stt')).toBeUndefined()
+  })
+})
+
 describe('a person’s wish', () => {
   it('to load a shadow loads its anchor', async () => {
     const { slots } = open()

@@ -117,6 +117,12 @@ export function withShadows(manager: SlotManager): SlotManager {
     const lease = manager.leaseNow(ride.anchor, undefined)
     return lease === undefined ? undefined : wrap(name, ride.service, lease)
   }
+  function lookNow(name: string): Lease | undefined {
+    const ride = rideOfName(name)
+    if (ride === undefined) return manager.lookNow(name)
+    const anchors = ride.kind === 'rides' ? manager.lookNow(ride.anchor) : undefined
+    return anchors === undefined ? undefined : new ShadowLease(name, anchors, SHADOW_ROUTES[ride.service], () => {})
+  }
 
   const refuseStop = (name: string, verb: 'unload' | 'restart' | 'swap'): void => {
     const ride = rideOfName(name)
@@ -137,6 +143,7 @@ export function withShadows(manager: SlotManager): SlotManager {
       return ride.kind === 'rides' ? manager.phases(ride.anchor) : null
     },
     leaseNow,
+    lookNow,
     acquire: (name, options) => {
       const ride = rideOfName(name)
       return ride === undefined ? manager.acquire(name, options) : acquire(name, ride, options)

@@ -46,7 +46,7 @@ export function insaneError(
   slot: string,
   { sample, why }: { readonly sample: string; readonly why: string },
 ): Hal0Error {
-  const message = `the engine of slot ${slot} answers a known question wrongly (${why}): ${JSON.stringify(sample)}`
+  const message = `the engine of slot ${slot} answers a known question wrongly (${why}): "${sample}"`
   const remedy =
     'Try another build, quantisation or device; if the model is right as it is, set `output_sanity = "lenient"` or `"off"` in the slot\'s file.'
   return Hal0Error.of('slot.output_sanity_failed', message, {

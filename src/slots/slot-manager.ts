@@ -217,6 +217,7 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     views: hot.views,
     phases: hot.phases,
     leaseNow: hot.leaseNow,
+    lookNow: hot.lookNow,
     acquire: hot.acquire,
     restartNeeded: (name) => open.get(name)?.actor.parts.files.restartNeeded ?? [],
     load,

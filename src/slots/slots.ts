@@ -19,7 +19,7 @@ export interface EngineEndpoint {
   /** Its streams tell their usage only when asked to (`stream_options.include_usage`). Absent = they tell it anyway. Source: SPEC 11 "Usage". */
   readonly usageOnRequest?: true
   /** How it is spoken to where not as OpenAI's own API is: hal0 translates. Absent = requests are passed on. */
-  readonly dialect?: 'comfyui'
+  readonly protocol?: 'comfyui'
   /** `chat_template_kwargs.enable_thinking` for chat requests that do not say; undefined = nothing is put in. Source: SPEC 3 "[tune]". */
   readonly enableThinking: boolean | undefined
 }
@@ -99,6 +99,11 @@ export interface Slots {
    * decides as it would for `acquire`, and counts it the same.
    */
   leaseNow(name: string, modelId: string | undefined): Lease | undefined
+  /**
+   * The engine that is up, for a look at it: it has no place there, is no use, is counted nowhere, and no stop waits for it. Its release does
+   * nothing; it is revoked when the engine ends. Undefined = nothing is up. Source: SPEC 7 "never count as use".
+   */
+  lookNow(name: string): Lease | undefined
   /**
    * Waits until the slot can serve (starting one load if needed, shared by all waiters) and until the engine has a place.
    * Errors: `slot.not_found`, `slot.not_ready` (no model bound), `slot.loading`, `slot.unloading`, `slot.crash_looping`,

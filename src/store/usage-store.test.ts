@@ -65,6 +65,7 @@ describe('what is told', () => {
 
   it.each<[string, Partial<RequestRecord>, Partial<TokenUsage> | null, object]>([
     ['an engine that says nothing', {}, null, { failed: 0, unknown: 1 }],
+    ['a route without usage', { route: '/v1/tokenize', path: '/v1/tokenize' }, null, { failed: 0, unknown: 0 }],
     ['an engine that says only what the prompt had', {}, { promptTokens: 7 }, { unknown: 0, prompt_tokens: 7 }],
     ['an error of an engine', { status: 400, failure: 'request.invalid' }, null, { failed: 1, unknown: 0 }],
     ['no engine was reached', { status: 404, firstByteMs: undefined }, null, { failed: 1, unknown: 0 }],

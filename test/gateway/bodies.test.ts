@@ -216,6 +216,25 @@ describe('bodies', () => {
     }
   })
 
+  it('bodies that are announced and do not come lock nobody out', async () => {
+    const body = JSON.stringify(chat().body)
+    const small = await startGateway(slots, { bodyMemoryBytes: 200_000 })
+    const sockets = Array.from({ length: 16 }, () => connect(small.port, '127.0.0.1'))
+    try {
+      for (const socket of sockets) {
+        socket.on('error', () => {})
+        socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 190000\r\n\r\n')
+      }
+      await expect.poll(() => small.gateway.inFlight()).toBe(16)
+      expect((await send(small.origin, { path: '/v1/chat/completions', body })).status).toBe(200)
+      const large = JSON.stringify({ ...chat().body, pad: 'x'.repeat(150_000) })
+      expect((await send(small.origin, { path: '/v1/chat/completions', body: large })).status).toBe(200)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      await small.stop()
+    }
+  })
+
   it('CASES 7: a model rewritten to a longer multi-byte name keeps the byte count right', async () => {
     const alias = 'größer-模型-😀'
     const endpoint = { ...agentEndpoint(engine), alias }

@@ -102,7 +102,7 @@ describe('each command asks the daemon for the right thing, and says what came o
     [
       'config show',
       'settings',
-      /^# \/tmp\/home\/etc\/hal0\/hal0\.toml, .*\n\[server\]\nhost = "127\.0\.0\.1"\nport = 8080$/m,
+      /^# \/tmp\/home\/etc\/hal0\/hal0\.toml, .*\n# It listens on http:.* than \[server\] names\.\n\[server\]\nhost = "127\.0\.0\.1"\nport = 8080$/m,
     ],
   ])('hal0 %s', async (line, asked, text) => {
     const run = await hal0(...words(line))
@@ -300,5 +300,5 @@ describe('config validate needs no daemon', () => {
 })
 
 it('slot list shows the profile', async () => {
-  expect((await hal0('slot', 'list')).stdout).toMatch(/^agent\tready\thello\tchat\tcpu\tcpu\t8081\t2\t$/m)
+  expect((await hal0('slot', 'list')).stdout).toMatch(/^agent\tready\thello\tchat\tcpu\tcpu\t8081\t2\t0\t$/m)
 })

@@ -193,7 +193,7 @@ describe('the slot commands against a running daemon', () => {
     expect(await json('slot', 'list')).toMatchObject({
       slots: [{ name: 'agent', state: 'ready', model_id: 'hello', runner: 'embedded' }],
     })
-    expect((await hal0('slot', 'list')).stdout).toMatch(/^agent\tready\thello\t[a-z]+\tembedded\tcpu\t\d+\t0\t.*\n$/)
+    expect((await hal0('slot', 'list')).stdout).toMatch(/^agent\tready\thello\t[a-z]+\tembedded\tcpu\t\d+\t0\t0\t.*\n$/)
     expect(await json('status')).toMatchObject({ home, pid: child.pid, slots: { total: 1, by_state: { ready: 1 } } })
     expect(await json('slot', 'unload', 'agent', '--force')).toMatchObject({
       name: 'agent',

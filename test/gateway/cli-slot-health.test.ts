@@ -75,11 +75,20 @@ it('slot list: a slot that nobody asked for, and whose program is missing, is of
   const fresh = stubRow('tts', { state: 'offline', pid: null, last_used_at: null, config_problem: problem })
   api.slots.set(fresh)
   expect((await hal0('slot', 'list')).stdout).toMatch(/^tts\t.*\toff, needs a program: kokoro-server$/m)
-  // Wanted at each start, or asked for: the whole problem.
-  for (const wanted of [{ autoload: true }, { breaker: PARKED }]) {
+  // Wanted at each start, or asked for: the whole problem. It read like a crash: "waiting after 1 failure, next try in 5 s".
+  for (const wanted of [{ autoload: true }, { state: 'error', breaker: PARKED } as const]) {
     api.slots.set({ ...fresh, ...wanted })
-    expect((await hal0('slot', 'list')).stdout).toMatch(/^tts\t.*runner "kokoro" cannot start.*install it$/m)
+    expect((await hal0('slot', 'list')).stdout).toMatch(/^tts\t.*\trunner "kokoro" cannot start.*install it$/m)
   }
+  expect((await hal0('slot', 'show', 'tts')).stdout).not.toContain('parked')
+  const { stdout } = await hal0('status')
+  expect(stdout).not.toContain('parked')
+  expect(stdout).toContain('slot\ttts: needs a program: kokoro-server\n')
+})
+
+it('slot list tells how many requests a slot works on, and how many wait for it', async () => {
+  api.slots.set(stubRow('coder', { in_flight: 4, queued: 2, message: '' }))
+  expect((await hal0('slot', 'list')).stdout).toMatch(/^coder\t.*\t4\t2\t$/m)
 })
 
 it('a slot that rides the engine of the NPU has no model of its own, and none that was swapped in', async () => {

@@ -131,11 +131,11 @@ describe('a sign of life', () => {
     'never stands within an event, though the engine writes %i bytes at a time',
     async (write_bytes) => {
       const world = await startFakeWorld(
-        { write_bytes, tokens_per_second: 40, sse_crlf: true, model_name: 'path' },
+        { write_bytes, tokens_per_second: 8, sse_crlf: true, model_name: 'path' },
         { settings: { heartbeatS: 0.01 } },
       )
       for (const dialect of TEXT_DIALECTS) {
-        const { text } = await send(world.origin, of(dialect, { max_tokens: 8, max_output_tokens: 8 }))
+        const { text } = await send(world.origin, of(dialect, { max_tokens: 5, max_output_tokens: 5 }))
         const { events } = parseEvents(text)
         for (const { data } of events) if (data !== '[DONE]') JSON.parse(data)
         expect(errorsIn(text)).toEqual([])
@@ -143,6 +143,21 @@ describe('a sign of life', () => {
       }
     },
   )
+
+  it('is not sent between the lines of an event, however slow they are', async () => {
+    const lines = ['event: chunk\n', 'data: {"model":"agent",\n', 'data: "choices":[]}\n', '\ndata: [DONE]\n\n']
+    const engine = await startSocketEngine(({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n')
+      const next = (at: number): void => {
+        if (at === lines.length) return void socket.end()
+        socket.write(lines[at] ?? '')
+        setTimeout(() => next(at + 1), at === lines.length - 1 ? 0 : 250)
+      }
+      next(0)
+    })
+    const world = await startGatewayAt(engine, { settings: { heartbeatS: 0.05 } })
+    expect((await send(world.origin, of(chat))).text).toBe(lines.join(''))
+  })
 
   it('is not sent while a line is open that was too long to be kept', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n'

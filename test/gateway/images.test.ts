@@ -25,7 +25,7 @@ const endpoint = (more: Partial<EngineEndpoint> = {}): EngineEndpoint => ({
   alias: 'img',
   onClientAbort: 'drain',
   routes: ['/v1/images/generations'],
-  dialect: 'comfyui',
+  protocol: 'comfyui',
   enableThinking: undefined,
   ...more,
 })
@@ -151,6 +151,25 @@ describe('who paints', () => {
     expect(slots.log).toEqual([])
   })
 
+  it.each([
+    ['a slot that chats', { type: 'llm', runner: 'standard' }, 'runner standard) does not have /v1/images/generations'],
+    ['an image slot', { type: 'image', runner: 'standard' }, 'does not have /v1/images/generations'],
+  ] as const)(
+    '%s whose runner does not paint: 501 names those that do, before anything is loaded',
+    async (_name, row, says) => {
+      const lone = createStubSlots({ art: { endpoint: endpoint({ routes: ['/v1/chat/completions'] }), row } })
+      const knowing = await startGateway(lone, {}, undefined, { runnersFor: () => ['comfyui', 'sd'] })
+      const answer = await send(knowing.origin, images({ model: 'art' }))
+      expect(answer.status).toBe(501)
+      expect(answer.json()).toMatchObject({
+        error: { param: 'model', details: { slot: 'art', runners: ['comfyui', 'sd'] } },
+      })
+      expect(answer.text).toContain(says)
+      expect(lone.log).toEqual([])
+      await knowing.stop()
+    },
+  )
+
   it('no image slot', async () => {
     const bare = await startGateway(createStubSlots({ agent: { endpoint: endpoint() } }))
     const answer = await send(bare.origin, images())
@@ -160,7 +179,7 @@ describe('who paints', () => {
   })
 
   it('an engine that has the route itself gets the request as it came', async () => {
-    const { dialect: _translated, ...plain } = endpoint()
+    const { protocol: _translated, ...plain } = endpoint()
     const native = createStubSlots({ art: { endpoint: plain, row: { type: 'image', runner: 'sd' } } })
     const other = await startGateway(native)
     // It is a ComfyUI after all, so it does not know the path; what matters is who answers.

@@ -31,7 +31,7 @@ describe('what has come passes on', () => {
     await client.until('second')
     expect(client.text()).not.toContain('third')
     goOn()
-    await client.until('[DONE]')
+    expect(await client.until('[DONE]')).toContain('third')
     client.socket.destroy()
   })
 
@@ -41,7 +41,7 @@ describe('what has come passes on', () => {
     })
     const world = await startGatewayAt(engine)
     const client = dial(world.gateway.port, ask('/upstream/agent/x', ''))
-    await client.until('first half')
+    expect(await client.until('first half')).toContain('200 OK')
     client.socket.destroy()
   })
 
@@ -55,7 +55,7 @@ describe('what has come passes on', () => {
     })
     const world = await startGatewayAt(engine)
     const client = dial(world.gateway.port, ask('/v1/chat/completions', CHAT))
-    await client.until('last')
+    expect(await client.until('last')).toContain('first')
     client.socket.destroy()
   })
 })
@@ -85,6 +85,7 @@ describe('what will not come is not waited for', () => {
     await world.engine.waitFor('active', 1)
     client.socket.destroy()
     await world.slots.logged('release agent')
+    expect(world.slots.leases()).toEqual([])
   })
 
   it('the same when the gateway closes', async () => {

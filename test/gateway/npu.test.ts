@@ -28,7 +28,7 @@ describe('one engine, three slots', () => {
   it('a request for one loads the engine of all; they serve, are shown and stop together', async () => {
     const hal0 = await startGpuDaemon({ flm: npuSlot(TRIO), ...SHADOWS })
     expect((await hal0.row('flm')).state).toBe('offline')
-    // As the gateway will, once it has the routes of speech and embeddings.
+    // As the gateway does.
     const lease = await acquire(hal0, 'flm-embed')
     const { pid, port } = await hal0.row('flm')
     expect(lease.endpoint).toMatchObject({
@@ -96,17 +96,24 @@ describe('one engine, three slots', () => {
     lease.release()
   })
 
-  it('speech and embeddings have no route on the gateway yet, and nothing is loaded for them', async () => {
+  it('speech and embeddings reach the engine of all three, which is loaded for them', async () => {
     const hal0 = await startGpuDaemon({ flm: npuSlot(TRIO), ...SHADOWS })
     const form = new FormData()
     form.set('model', 'flm-stt')
     form.set('file', new Blob(['RIFF']), 'a.wav')
-    const answer = await fetch(`${hal0.url}/v1/audio/transcriptions`, { method: 'POST', body: form })
-    const embedded = await hal0.call('POST', '/v1/embeddings', { model: 'flm-embed', input: 'x' })
-    for (const refused of [answer, embedded]) {
-      expect([refused.status, await errorOf(refused)]).toMatchObject([501, { code: 'dispatch.route_unsupported' }])
-    }
-    expect((await hal0.row('flm')).state).toBe('offline')
+    const heard = await fetch(`${hal0.url}/v1/audio/transcriptions`, { method: 'POST', body: form })
+    expect([heard.status, await heard.json()]).toMatchObject([200, { text: 'hello from the microphone' }])
+    const { pid, state } = await hal0.row('flm')
+    expect(state).toBe('ready')
+    const embedded = await hal0.call('POST', '/v1/embeddings', { model: 'flm-embed', input: ['x', 'y'] })
+    expect([embedded.status, await embedded.json()]).toMatchObject([
+      200,
+      { model: 'flm-embed', data: [{ index: 0 }, { index: 1, embedding: [0.25, 0.5, 0.75] }] },
+    ])
+    expect((await hal0.row('flm')).pid).toBe(pid)
+    // What the engine could do for another part is still not this part's.
+    const wrong = await hal0.call('POST', '/v1/embeddings', { model: 'flm-stt', input: 'x' })
+    expect([wrong.status, await errorOf(wrong)]).toMatchObject([501, { code: 'dispatch.route_unsupported' }])
   })
 })
 

@@ -197,6 +197,47 @@ describe('slots', () => {
     expect([slots.log, seen]).toEqual([[], []])
   })
 
+  it.each(['GET', 'HEAD'])('SPEC 7: a look (%s) is no use: no lease, and it waits behind nobody', async (method) => {
+    // Nobody gets a lease any more.
+    slots.hold('agent')
+    slots.leasesAtOnce = false
+    for (const path of ['/health', '/v1/models', '/metrics', '/props', '/slots?x=1']) {
+      const got = await send(gateway.origin, { method, path: `/upstream/agent${path}` })
+      expect([got.status, got.text]).toEqual([200, method === 'HEAD' ? '' : 'fine'])
+    }
+    expect(slots.log).toEqual(Array.from({ length: 5 }, () => 'look agent'))
+    expect(seen[0]?.headers.authorization).toBe('Bearer engine-key')
+  })
+
+  it('a look at an engine that ends is told so, and begun no more', async () => {
+    answer = (_req, res) => void res.writeHead(200).write('begun')
+    const opened = await open(gateway.origin, { method: 'GET', path: '/upstream/agent/metrics' })
+    await opened.until('begun')
+    slots.revoke(Hal0Error.of('slot.unloading', 'it ends', { retryAfterS: 1 }))
+    await expect(opened.rest()).rejects.toThrow()
+    expect(await gateway.requestLine(1)).toMatchObject({ slot: 'agent', failure: 'slot.unloading' })
+    expect(slots.log).toEqual(['look agent'])
+  })
+
+  it('a look that the engine had no time to read is begun anew', async () => {
+    const gone = createServer()
+    gone.listen(0, '127.0.0.1')
+    await once(gone, 'listening')
+    const { port } = gone.address() as AddressInfo
+    gone.close()
+    const dead = createStubSlots({ agent: { endpoint: agentEndpoint({ origin: `http://127.0.0.1:${port}` }) } })
+    const other = await startGateway(dead)
+    const got = await send(other.origin, { path: '/upstream/agent/health' })
+    expect([got.status, got.json()]).toMatchObject([502, { error: { code: 'dispatch.upstream_unavailable' } }])
+    expect(dead.log).toEqual(['look agent', 'look agent', 'look agent'])
+    await other.stop()
+  })
+
+  it('a POST to a page of the engine is no look', async () => {
+    expect((await send(gateway.origin, { path: '/upstream/agent/props', body: {} })).status).toBe(200)
+    expect(slots.log).toEqual(['wait agent', 'lease agent', 'release agent'])
+  })
+
   it('X-Hal0-Wait, and the errors of a slot that cannot be had, are as under /v1', async () => {
     const bad = await send(gateway.origin, { path: '/upstream/agent/x', headers: { 'x-hal0-wait': 'soon' } })
     expect([bad.status, bad.json()]).toMatchObject([400, { error: { code: 'request.invalid' } }])

@@ -266,6 +266,7 @@ export function openActor(options: HarnessOptions) {
     view: actor.view,
     /** A lease, where the slot gives one at once. */
     leaseNow: (modelId?: string): Lease | undefined => actor.leaseNow(modelId),
+    lookNow: (): Lease | undefined => actor.lookNow(),
     engines: (): readonly FakeEngine[] => runtime.starts.map((start) => start.engine),
     engine: (): FakeEngine => {
       const last = runtime.starts.at(-1)

@@ -42,6 +42,7 @@ export function stubSlots(logFolder: string, rows: readonly SlotRow[]): StubSlot
     views: () => [...byName.keys()].toSorted().map((name) => viewOf(() => byName.get(name) ?? stubRow(name))),
     phases: (name) => byName.get(name)?.phases ?? null,
     leaseNow: () => undefined,
+    lookNow: () => undefined,
     acquire: () => Promise.reject(Hal0Error.of('slot.not_ready', 'the stub serves nobody')),
     load: (name) => begin('load', name),
     unload: (name, request) => begin('unload', name, request),

@@ -14,7 +14,7 @@ export interface StubSlot {
 
 /** `Slots` without actors or processes: leases, a queue of places, and a load that the test opens. */
 export interface StubSlots extends Slots {
-  /** What happened, in order: `wait NAME`, `lease NAME`, `release NAME`, `left NAME`. */
+  /** What happened, in order: `wait NAME`, `lease NAME`, `release NAME`, `left NAME`, and `look NAME` for a look. */
   readonly log: string[]
   /** `waitMs` of each `acquire`; `leaseNow` has none. */
   readonly waits: number[]
@@ -41,6 +41,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
   const queues = new Map<string, (() => void)[]>()
   const active = new Map<string, number>()
   const live = new Map<Lease, (reason: Hal0Error) => void>()
+  const looks = new Map<Lease, (reason: Hal0Error) => void>()
   const views = rows.map((row) => viewOf(() => row))
   const goneListeners = new Set<(attemptId: string) => void>()
   const log: string[] = []
@@ -63,8 +64,8 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
     throw new Error(`the stub has no ${what}`)
   }
 
-  function give(name: string, { endpoint }: StubSlot): Lease {
-    active.set(name, (active.get(name) ?? 0) + 1)
+  /** `onRelease`: undefined = it is only a look. */
+  function leaseOf(name: string, { endpoint }: StubSlot, onRelease: (() => void) | undefined): Lease {
     const controller = new AbortController()
     let revokedFor: Hal0Error | undefined
     let listener: ((reason: Hal0Error) => void) | undefined
@@ -82,19 +83,36 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
       revoked: controller.signal,
       moved() {},
       release() {
+        if (onRelease === undefined) return void looks.delete(lease)
         if (!live.delete(lease)) throw new Error('a lease was released twice')
-        active.set(name, (active.get(name) ?? 0) - 1)
-        note(`release ${name}`)
-        pump(name)
+        onRelease()
       },
     }
-    live.set(lease, (reason) => {
+    const revokedBy = onRelease === undefined ? looks : live
+    revokedBy.set(lease, (reason) => {
       revokedFor = reason
       controller.abort(reason)
       listener?.(reason)
     })
+    return lease
+  }
+
+  function give(name: string, slot: StubSlot): Lease {
+    active.set(name, (active.get(name) ?? 0) + 1)
+    const lease = leaseOf(name, slot, () => {
+      active.set(name, (active.get(name) ?? 0) - 1)
+      note(`release ${name}`)
+      pump(name)
+    })
     note(`lease ${name}`)
     return lease
+  }
+
+  function lookNow(name: string): Lease | undefined {
+    const slot = slots[name]
+    if (slot === undefined) return undefined
+    note(`look ${name}`)
+    return leaseOf(name, slot, undefined)
   }
 
   /** As an actor: where nobody waits and there is a place. */
@@ -150,6 +168,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
     views: () => views,
     phases: (name) => rows.find((row) => row.name === name)?.phases ?? null,
     leaseNow,
+    lookNow,
     waits,
     modelIds,
     rows: () => rows,
@@ -173,7 +192,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
       failure = error
     },
     revoke(reason) {
-      for (const revokeOne of [...live.values()]) revokeOne(reason)
+      for (const revokeOne of [...live.values(), ...looks.values()]) revokeOne(reason)
     },
     engineGone(id) {
       for (const listener of goneListeners) listener(id)

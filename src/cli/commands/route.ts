@@ -46,11 +46,13 @@ function routeText(told: RouteExplanation, output: Output): string {
   ].join('\n\n')
 }
 
-function headline({ model, path, slot, decision, would_load, error }: RouteExplanation): string {
-  const asked = model === '' ? `A request to ${path} that names no model` : `"${model}" on ${path}`
+function headline({ path, model, slot, decision, would_load, error }: RouteExplanation): string {
   const load = would_load ? ', which has to be loaded first' : ''
   const fallback = decision === 'fallback' ? ' as the fallback (nobody has this name)' : ''
-  const goes = slot === null ? `${asked} goes nowhere` : `${asked} goes to slot ${slot}${fallback}${load}`
+  const whole = path.startsWith('/upstream/') ? ', to its engine as it is' : ''
+  const asked = whole !== '' || model === '' ? `A request to ${path}` : `"${model}" on ${path}`
+  const named = whole === '' && model === '' ? `${asked} that names no model` : asked
+  const goes = slot === null ? `${named} goes nowhere` : `${named} goes to slot ${slot}${whole}${fallback}${load}`
   if (error === null) return `${goes}.`
   return `${goes}, and fails: ${error.status} ${error.code}: ${error.message}.\n${error.remedy}`
 }

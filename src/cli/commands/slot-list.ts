@@ -1,9 +1,20 @@
 import type { SlotRow } from '../../contract/slot-row.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
-import { breakerText, sleepingText, swappedModelText } from '../slot-words.ts'
+import { heldText, sleepingText, swappedModelText } from '../slot-words.ts'
 
-const HEAD = ['NAME', 'STATE', 'MODEL', 'PROFILE', 'RUNNER', 'DEVICE', 'PORT', 'IN FLIGHT', 'MESSAGE'] as const
+const HEAD = [
+  'NAME',
+  'STATE',
+  'MODEL',
+  'PROFILE',
+  'RUNNER',
+  'DEVICE',
+  'PORT',
+  'IN FLIGHT',
+  'QUEUED',
+  'MESSAGE',
+] as const
 
 /** `hal0 slot list`. JSON: `{slots: [row, …]}`, the rows of GET /api/slots. */
 export async function slotList(globals: GlobalOptions): Promise<void> {
@@ -15,7 +26,7 @@ export async function slotList(globals: GlobalOptions): Promise<void> {
 }
 
 function cells(row: SlotRow): string[] {
-  const { name, state, model_id, profile, runner, device, port, in_flight } = row
+  const { name, state, model_id, profile, runner, device, port, in_flight, queued } = row
   return [
     name,
     state,
@@ -25,16 +36,17 @@ function cells(row: SlotRow): string[] {
     device,
     String(port ?? '-'),
     String(in_flight),
+    String(queued),
     remark(row),
   ]
 }
 
 /** What a person should know first: whether starts are held back, or images have its memory, why it cannot start, or failed, else what waits for a restart; and which model is not the file's. */
 function remark(row: SlotRow): string {
-  const { breaker, failure, message, restart_needed, config_problem } = row
+  const { failure, message, restart_needed, config_problem } = row
   const said = sleepingText(row) ?? config_problem ?? failure?.message ?? message
   const pending = restart_needed.length === 0 ? '' : `restart needed: ${restart_needed.join(', ')}`
-  const held = breaker === null ? '' : breakerText(breaker, row.state)
+  const held = heldText(row) ?? ''
   const away = row.managed_by === 'arbiter' ? 'unloaded for images, comes back' : ''
   return [held, away, swappedModelText(row) ?? '', said || pending].filter((part) => part !== '').join('; ')
 }

@@ -3,7 +3,7 @@ import type { SlotRow } from '../../contract/slot-row.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { bytesText } from '../size-text.ts'
-import { breakerText, hasContext, phasesText, swappedModelText } from '../slot-words.ts'
+import { hasContext, heldText, phasesText, swappedModelText } from '../slot-words.ts'
 
 /** How many loads are shown: enough to see whether the last one was an exception. */
 const SHOWN_LOADS = 5
@@ -22,16 +22,14 @@ export async function slotShow(name: string, globals: GlobalOptions): Promise<vo
 /** Key and value lines; what is unknown or empty is left out. */
 function rowLines(row: SlotRow, loads: readonly LoadRecord[]): string[][] {
   const { failure, phases, restart_needed, config_drift, breaker, mem_bytes, ...rest } = row
+  const held = heldText(row)
   const facts = hasContext(row) ? rest : { ...rest, ctx_effective: null, ctx_source: null }
   const lines = Object.entries({ ...facts, model_id: swappedModelText(row) ?? row.model_id }).map(([key, value]) => [
     key,
     value === null ? '' : Array.isArray(value) ? value.join(', ') : String(value),
   ])
   lines.push(['memory', mem_bytes === null ? '' : bytesText(mem_bytes)])
-  lines.push([
-    'breaker',
-    breaker === null ? '' : breakerLine(row.name, breakerText(breaker, row.state), breaker.retry_after_s),
-  ])
+  lines.push(['breaker', held === undefined ? '' : breakerLine(row.name, held, breaker?.retry_after_s ?? 0)])
   if (restart_needed.length > 0) {
     lines.push(['restart_needed', `${restart_needed.join(', ')} (hal0 slot restart ${row.name} applies it)`])
   }

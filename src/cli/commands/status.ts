@@ -1,12 +1,13 @@
 import type { Hal0Client } from '../../client/client.ts'
 import { ClientError } from '../../client/client-errors.ts'
 import type { Capacity } from '../../contract/capacity.ts'
+import { missingProgramIn } from '../../contract/missing-program.ts'
 import type { SlotRow } from '../../contract/slot-row.ts'
 import type { Status } from '../../contract/status.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { bytesText } from '../size-text.ts'
-import { breakerText } from '../slot-words.ts'
+import { heldText } from '../slot-words.ts'
 
 /** `hal0 status`. JSON: the answer of GET /api/status, with `breakers` (by slot) and `memory` (pools; null = the daemon could not tell). */
 export async function status(globals: GlobalOptions): Promise<void> {
@@ -57,9 +58,12 @@ function problemLines({ settings_problem: settings, history_problem: history }: 
 }
 
 function breakerLines(rows: readonly SlotRow[]): string[][] {
-  return rows.flatMap(({ name, state, breaker }) =>
-    breaker === null ? [] : [['breaker', `${name}: ${breakerText(breaker, state)}`]],
-  )
+  return rows.flatMap((row) => {
+    const held = heldText(row)
+    if (held !== undefined) return [['breaker', `${row.name}: ${held}`]]
+    const program = row.state === 'error' ? missingProgramIn(row.config_problem) : undefined
+    return program === undefined ? [] : [['slot', `${row.name}: needs a program: ${program}`]]
+  })
 }
 
 /** One line per pool of memory. */

@@ -2,8 +2,8 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { API_DIALECTS, type ApiDialect } from '../../contract/api-dialect.ts'
 import { errorAnswer } from '../../contract/error-answer.ts'
-import { ERROR_DIALECTS, type ErrorDialect } from '../../contract/error-dialect.ts'
 import { errorEventBody } from '../../contract/error-event.ts'
 import { type ErrorCode, errorRegistry } from '../../kernel/error-registry.ts'
 import { Hal0Error, type RetryableCode } from '../../kernel/errors.ts'
@@ -85,7 +85,7 @@ describe('before an answer', () => {
     if (known === undefined) throw new Error(`no client class is expected for ${error.status}`)
     const [openaiClass, anthropicClass, word] = known
     const retryAfter = isRetryable(code) ? '7' : null
-    let dialect: ErrorDialect = 'openai'
+    let dialect: ApiDialect = 'openai'
     answer = (_req, res) => {
       const told = errorAnswer(error, REQUEST_ID, { dialect })
       res.writeHead(told.status, told.headers).end(told.body)
@@ -124,7 +124,7 @@ describe('before an answer', () => {
 
 describe('in the middle of a stream', () => {
   const error = Hal0Error.of('dispatch.stalled', 'it failed')
-  const first: Readonly<Record<ErrorDialect, string>> = {
+  const first: Readonly<Record<ApiDialect, string>> = {
     openai: 'data: {"id":"1","model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n',
     responses: 'event: response.created\ndata: {"type":"response.created","response":{"id":"r","output":[]}}\n\n',
     anthropic:
@@ -137,7 +137,7 @@ describe('in the middle of a stream', () => {
     ['half of its data', 'event: x\ndata: {"type":"x'],
     ['a comment', ': x\n'],
   ]
-  const attempts: Readonly<Record<ErrorDialect, readonly (readonly [string, () => PromiseLike<unknown>])[]>> = {
+  const attempts: Readonly<Record<ApiDialect, readonly (readonly [string, () => PromiseLike<unknown>])[]>> = {
     openai: [
       ['chat', async () => readAll(await openai.chat.completions.create({ ...chat, stream: true }))],
       ['chat helper', () => openai.chat.completions.stream(chat).finalChatCompletion()],
@@ -152,7 +152,7 @@ describe('in the middle of a stream', () => {
       ['messages helper', () => anthropic.messages.stream(message).finalMessage()],
     ],
   }
-  const rows = ERROR_DIALECTS.flatMap((dialect) =>
+  const rows = API_DIALECTS.flatMap((dialect) =>
     attempts[dialect].flatMap(([name, attempt]) =>
       rests.map(([what, rest = '']) => ({ dialect, name, attempt, what, rest })),
     ),
@@ -205,7 +205,7 @@ async function readAll(stream: AsyncIterable<unknown>): Promise<void> {
 }
 
 /** One, at once. */
-function createSignOfLife(dialect: ErrorDialect, send: (bytes: Buffer) => void): void {
+function createSignOfLife(dialect: ApiDialect, send: (bytes: Buffer) => void): void {
   let fire = (): void => {}
   let nowMs = 0
   const clock = {

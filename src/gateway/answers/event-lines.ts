@@ -1,8 +1,8 @@
-import { CR, LF } from '../rules/json-marks.ts'
+import { COLON, CR, LF } from '../rules/json-bytes.ts'
 
 /** How a line of data begins; the JSON stands behind it. */
 export const DATA_MARK = 'data:'
-const [D, A, T, COLON] = [0x64, 0x61, 0x74, 0x3a]
+const [D, A, T] = [0x64, 0x61, 0x74]
 
 /** Does a line of data begin here? */
 export function isDataAt(lines: Buffer, at: number): boolean {

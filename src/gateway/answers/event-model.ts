@@ -1,7 +1,7 @@
-import { decodeJsonString, encodeJsonString } from '../json/json-bytes.ts'
+import type { ApiDialect } from '../../contract/api-dialect.ts'
+import { decodeJsonString, encodeJsonString } from '../json/json-string.ts'
 import { findValue } from '../rules/find-value.ts'
-import { asciiBytes, BACKSLASH, type ByteRange, QUOTE, standsAt } from '../rules/json-marks.ts'
-import type { Dialect } from '../rules/route-table.ts'
+import { asciiBytes, BACKSLASH, type ByteRange, QUOTE, standsAt } from '../rules/json-bytes.ts'
 import { NOTHING } from './answer-filter.ts'
 
 const MODEL = asciiBytes('model')
@@ -9,14 +9,14 @@ const TYPE = asciiBytes('type')
 const MESSAGE = asciiBytes('message')
 const RESPONSE = asciiBytes('response')
 const MESSAGE_START = asciiBytes('"message_start"')
-/** Events that end a response. */
-const RESPONSE_ENDS: readonly Uint8Array[] = ['completed', 'incomplete', 'failed'].map((word) =>
+/** Types of the events that end a response, as JSON. */
+export const RESPONSE_ENDS: readonly Uint8Array[] = ['completed', 'incomplete', 'failed'].map((word) =>
   asciiBytes(`"response.${word}"`),
 )
 const MAX_HEAD_BYTES = 1024
 
 /** What stands in every event that has a model in this dialect: lines without it are not looked at. */
-const NEEDLES: Readonly<Record<Dialect, Buffer>> = {
+const NEEDLES: Readonly<Record<ApiDialect, Buffer>> = {
   openai: Buffer.from('"model"'),
   responses: Buffer.from('"response"'),
   anthropic: Buffer.from('"message_start"'),
@@ -35,11 +35,11 @@ export class EventModel {
   isDone = false
   /** The first event, its data line up to 1 KiB (`anthropic` only). */
   head: Buffer = NOTHING
-  readonly #dialect: Dialect
+  readonly #dialect: ApiDialect
   readonly #askedName: string
   readonly #needle: Buffer
 
-  constructor(dialect: Dialect, askedName: string) {
+  constructor(dialect: ApiDialect, askedName: string) {
     this.#dialect = dialect
     this.#askedName = askedName
     this.#needle = NEEDLES[dialect]

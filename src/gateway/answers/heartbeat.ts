@@ -1,5 +1,5 @@
+import type { ApiDialect } from '../../contract/api-dialect.ts'
 import type { CancelTimer, Clock } from '../../kernel/clock.ts'
-import type { Dialect } from '../rules/route-table.ts'
 
 /** Sends a sign of life whenever a stream was silent for long. */
 export interface Heartbeat {
@@ -18,7 +18,7 @@ const PING = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')
 
 export interface HeartbeatOptions {
   /** Absent = `openai`. */
-  readonly dialect?: Dialect
+  readonly dialect?: ApiDialect
   /** A sign of life ends an event: it may stand only where none is open. Asked before each; while the answer is no, none is sent. Absent = always. */
   readonly isBetweenEvents?: () => boolean
 }

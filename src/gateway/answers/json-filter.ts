@@ -1,10 +1,10 @@
 import { parseJson } from '../../kernel/read-json.ts'
-import { encodeJsonString } from '../json/json-bytes.ts'
 import { JsonScanner } from '../json/json-scanner.ts'
+import { encodeJsonString } from '../json/json-string.ts'
 import { scanBody } from '../json/scan-body.ts'
 import { spliceModel } from '../json/splice-model.ts'
 import { findValue } from '../rules/find-value.ts'
-import { asciiBytes, QUOTE } from '../rules/json-marks.ts'
+import { asciiBytes, QUOTE } from '../rules/json-bytes.ts'
 import { type AnswerFilter, NOTHING } from './answer-filter.ts'
 
 export interface JsonFilter extends AnswerFilter {

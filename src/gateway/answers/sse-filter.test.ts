@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { ApiDialect } from '../../contract/api-dialect.ts'
 import { errorBody } from '../../contract/error-body.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
-import type { Dialect } from '../rules/route-table.ts'
 import type { AnswerFilter } from './answer-filter.ts'
 import { createEventFilter, type PlacedEventFilter } from './sse-filter.ts'
 
-const filterOf = (dialect: Dialect, askedName = 'm', dropsUsageChunk = false): PlacedEventFilter =>
+const filterOf = (dialect: ApiDialect, askedName = 'm', dropsUsageChunk = false): PlacedEventFilter =>
   createEventFilter({ askedName, dialect, dropsUsageChunk })
 
 function inPieces(filter: AnswerFilter, text: string, size: number): string {
@@ -65,7 +65,7 @@ const anthropic = (model: string): string[] => [
   '',
 ]
 
-describe.each<[Dialect, (model: string) => string[]]>([
+describe.each<[ApiDialect, (model: string) => string[]]>([
   ['openai', openai],
   ['responses', responses],
   ['anthropic', anthropic],
@@ -187,7 +187,7 @@ describe('lines', () => {
     expect(push(filter, ':2}\n\n')).toBe('data: {"b":2}\n\n')
   })
 
-  it.each<Dialect>(['openai', 'responses', 'anthropic'])(
+  it.each<ApiDialect>(['openai', 'responses', 'anthropic'])(
     'lets go of a long one and goes on after it: %s',
     (dialect) => {
       const long = `data: "${'x'.repeat(600_000)}"`
@@ -245,7 +245,7 @@ describe('the last event of a stream that breaks off', () => {
     expect(filter.errorEvent(error).toString()).toBe(`${ending}data: ${JSON.stringify(error)}\n\n`)
   })
 
-  it.each<Dialect>(['responses', 'anthropic'])('has a name: %s', (dialect) => {
+  it.each<ApiDialect>(['responses', 'anthropic'])('has a name: %s', (dialect) => {
     expect(filterOf(dialect).errorEvent({ a: 1 }).toString()).toBe('event: error\ndata: {"a":1}\n\n')
   })
 })

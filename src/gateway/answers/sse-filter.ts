@@ -1,8 +1,8 @@
-import { asciiBytes, LF } from '../rules/json-marks.ts'
-import type { Dialect } from '../rules/route-table.ts'
+import type { ApiDialect } from '../../contract/api-dialect.ts'
+import { asciiBytes, LF } from '../rules/json-bytes.ts'
 import { type EventFilter, NOTHING } from './answer-filter.ts'
 import { DATA_MARK, endOfLastEvent, endOfLastLine, endOfLine, endOfText, isDataAt } from './event-lines.ts'
-import { EventModel } from './event-model.ts'
+import { EventModel, RESPONSE_ENDS } from './event-model.ts'
 import { endsStream, hasEventOfType } from './stream-end.ts'
 import { StreamPlace } from './stream-place.ts'
 import { withoutUsageChunk } from './usage-chunk.ts'
@@ -10,12 +10,12 @@ import { withoutUsageChunk } from './usage-chunk.ts'
 /** A line longer than this passes in pieces, and with the engine's own model name. */
 const MAX_LINE_BYTES = 256 * 1024
 const MESSAGE_ENDS = ['"message_stop"', '"error"'].map(asciiBytes)
-const RESPONSE_ENDS = ['"response.completed"', '"response.incomplete"', '"response.failed"', '"error"'].map(asciiBytes)
+const RESPONSE_OR_ERROR_ENDS = [...RESPONSE_ENDS, asciiBytes('"error"')]
 
 export interface EventFilterOptions {
   /** What `model` shall say. */
   readonly askedName: string
-  readonly dialect: Dialect
+  readonly dialect: ApiDialect
   /** The gateway asked the engine for a usage chunk that the client did not ask for. Only `openai` has such chunks. */
   readonly dropsUsageChunk: boolean
 }
@@ -36,7 +36,7 @@ export function createEventFilter(options: EventFilterOptions): PlacedEventFilte
 }
 
 class DialectFilter implements PlacedEventFilter {
-  readonly #dialect: Dialect
+  readonly #dialect: ApiDialect
   readonly #dropsUsageChunk: boolean
   readonly #model: EventModel
   readonly #place = new StreamPlace()
@@ -108,7 +108,7 @@ class DialectFilter implements PlacedEventFilter {
       case 'anthropic':
         return hasEventOfType(tail, MESSAGE_ENDS)
       case 'responses':
-        return this.#model.isDone || hasEventOfType(tail, RESPONSE_ENDS)
+        return this.#model.isDone || hasEventOfType(tail, RESPONSE_OR_ERROR_ENDS)
     }
   }
 

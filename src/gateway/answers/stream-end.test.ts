@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { asciiBytes } from '../rules/json-marks.ts'
+import { asciiBytes } from '../rules/json-bytes.ts'
 import { endsStream, hasEventOfType } from './stream-end.ts'
 
 it.each([

@@ -1,4 +1,4 @@
-import { CR, LF } from '../rules/json-marks.ts'
+import { CR, LF } from '../rules/json-bytes.ts'
 import { isDataAt } from './event-lines.ts'
 
 const [BETWEEN_EVENTS, AFTER_LINE, IN_LINE] = [0, 1, 2]

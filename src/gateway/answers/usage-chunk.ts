@@ -1,5 +1,5 @@
 import { findValue } from '../rules/find-value.ts'
-import { asciiBytes, LBRACE, LBRACKET, RBRACKET, skipSpaces } from '../rules/json-marks.ts'
+import { asciiBytes, LBRACE, LBRACKET, RBRACKET, skipSpaces } from '../rules/json-bytes.ts'
 import { NOTHING } from './answer-filter.ts'
 import { DATA_MARK, endOfLine, endOfText, isDataAt } from './event-lines.ts'
 

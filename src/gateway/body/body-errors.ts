@@ -3,14 +3,36 @@ import { Hal0Error } from '../../kernel/errors.ts'
 import { MIB, SECOND_MS } from '../../kernel/units.ts'
 import type { ScanFault } from '../json/json-scanner.ts'
 import { placeOf } from '../json/scan-body.ts'
+import { LEAST_SENT_BYTES } from './client-silence.ts'
 
-/** 413. `key`: the setting under `[server]` that says so. */
-export function tooLarge(limitBytes: number, key: 'json_limit_bytes' | 'form_limit_bytes'): Hal0Error {
-  const limit = limitBytes >= MIB ? `${Math.floor(limitBytes / MIB)} MiB` : `${limitBytes} bytes`
-  return Hal0Error.of('request.too_large', `The request body is larger than ${limit}`, {
+/** For people: whole MiB from one on. */
+export function bytesInWords(sizeBytes: number): string {
+  return sizeBytes >= MIB ? `${Math.floor(sizeBytes / MIB)} MiB` : `${sizeBytes} bytes`
+}
+
+/** A setting under `[server]` that no single body may exceed. */
+export type LimitKey = 'json_limit_bytes' | 'form_limit_bytes' | 'body_memory_bytes' | 'spill_limit_bytes'
+
+/** 413. `key`: the setting that says so. */
+export function tooLarge(limitBytes: number, key: LimitKey): Hal0Error {
+  const limit = bytesInWords(limitBytes)
+  const isOnDisk = key === 'spill_limit_bytes'
+  const what = isOnDisk ? `What comes before the field "model" of the form is larger than ${limit}` : undefined
+  const how = isOnDisk ? 'Put the field "model" before the file' : 'Send a smaller body'
+  return Hal0Error.of('request.too_large', what ?? `The request body is larger than ${limit}`, {
     details: {
       limit_bytes: limitBytes,
-      remedy: `Send a smaller body, or raise [server] ${key} in hal0.toml: \`hal0 config edit hal0\`.`,
+      remedy: `${how}, or raise [server] ${key} in hal0.toml: \`hal0 config edit hal0\`.`,
+    },
+  })
+}
+
+/** The file for a form could not be made, written or read. `folder`: where. Errors: `internal`. */
+export function spoolError(folder: string, cause: Error): Hal0Error {
+  return Hal0Error.of('internal', `A form could not be kept in ${folder}: ${cause.message}`, {
+    details: {
+      folder,
+      remedy: `Make room in ${folder}, and let hal0 write there; or put the field "model" before the file: then nothing is kept.`,
     },
   })
 }
@@ -35,10 +57,11 @@ export function badForm(offset: number, expected: string): Hal0Error {
   )
 }
 
-/** The client began a body and sends no more of it. Answered with the status of `statusOfBodyError`. */
+/** The client began a body and sends no more of it, or next to nothing. Answered with the status of `statusOfBodyError`. */
 export function silentClient(limitMs: number): Hal0Error {
   const limitS = limitMs / SECOND_MS
-  return Hal0Error.of('request.invalid', `Nothing of the request body came for ${limitS} s; its end was expected`, {
+  const message = `Less than ${LEAST_SENT_BYTES} bytes of the request body came in ${limitS} s; its end was expected`
+  return Hal0Error.of('request.invalid', message, {
     details: { client_stall_s: limitS, remedy: 'Send the whole body without pauses, then wait for the answer.' },
   })
 }

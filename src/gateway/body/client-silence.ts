@@ -2,17 +2,21 @@ import type { CancelTimer, Clock } from '../../kernel/clock.ts'
 
 /** Looks so often within the limit: silence is seen at most an eighth late. */
 const LOOKS_PER_LIMIT = 8
+/** Whoever sends less within the limit counts as silent: a byte now and then would hold memory for ever. */
+export const LEAST_SENT_BYTES = 1024
 
 /** Somebody who sends. */
 export interface Sender {
-  /** Looks since it sent something; whoever hears it sets this to 0. */
+  /** Looks since it had sent enough; 0 = it begins anew. */
   quietLooks: number
+  /** What it sent since then; whoever hears it adds to it. */
+  freshBytes: number
   /** It was silent for `limitMs`; it is not watched any more. */
   onSilent(limitMs: number): void
 }
 
 /**
- * Ends those who stop in the middle of sending. One timer for all, so that to watch somebody costs next to nothing: most are done before
+ * Ends those who stop in the middle of sending, or send less than `LEAST_SENT_BYTES` within the limit. One timer for all, so that to watch somebody costs next to nothing: most are done before
  * the first look. Source: SPEC 11 "Streaming" (a client that stalls is aborted; its sending is as its taking).
  */
 export class ClientSilence {
@@ -27,8 +31,8 @@ export class ClientSilence {
     this.#limitMs = limitMs
   }
 
+  /** What is known of it counts on: who forgets a sender through no fault of its own sets `quietLooks` to 0. */
   watch(sender: Sender): void {
-    sender.quietLooks = 0
     this.#senders.add(sender)
     if (this.#cancel === undefined) this.#arm()
   }
@@ -53,6 +57,10 @@ export class ClientSilence {
   #look(limitMs: number): void {
     this.#cancel = undefined
     for (const sender of this.#senders) {
+      if (sender.freshBytes >= LEAST_SENT_BYTES) {
+        sender.freshBytes = 0
+        sender.quietLooks = 0
+      }
       // The first look may come right after its last byte.
       if (sender.quietLooks++ < LOOKS_PER_LIMIT) continue
       this.#senders.delete(sender)

@@ -24,8 +24,3 @@ export type EngineBody =
   /** All of it, in memory; can be sent again. */
   | { readonly kind: 'whole'; readonly pieces: readonly Buffer[]; readonly sizeBytes: number }
   | { readonly kind: 'live'; readonly body: LiveBody }
-
-/** A whole body of one piece. */
-export function wholeBody(bytes: Buffer): EngineBody {
-  return { kind: 'whole', pieces: [bytes], sizeBytes: bytes.length }
-}

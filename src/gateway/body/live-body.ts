@@ -42,6 +42,7 @@ export function liveBodyOf(req: IncomingMessage, silence?: ClientSilence): LiveB
 /** What was kept, then what still arrives. */
 export class RequestBody implements LiveBody, Sender {
   quietLooks = 0
+  freshBytes = 0
   readonly sizeBytes: number | undefined
   readonly #req: IncomingMessage
   readonly #parts: LiveParts
@@ -61,11 +62,6 @@ export class RequestBody implements LiveBody, Sender {
     this.sizeBytes = parts.sizeBytes
   }
 
-  /** Was it started or stopped? Otherwise nothing of it is lost. */
-  get isUsed(): boolean {
-    return this.#isOver || this.#sink !== undefined
-  }
-
   start(sink: BodySink): void {
     if (this.#isOver) return
     this.#sink = sink
@@ -80,6 +76,8 @@ export class RequestBody implements LiveBody, Sender {
     if (this.#isOver || !this.#isHeld) return
     this.#isHeld = false
     if (!this.#isLive) return this.#pump()
+    // The engine took what it had sent.
+    this.quietLooks = 0
     this.#parts.silence?.watch(this)
     this.#req.resume()
   }
@@ -139,7 +137,7 @@ export class RequestBody implements LiveBody, Sender {
   }
 
   readonly #onData = (piece: Buffer): void => {
-    this.quietLooks = 0
+    this.freshBytes += piece.length
     const error = this.#parts.check?.push(piece)
     if (error !== undefined) return this.#fail(error)
     if (this.#sink?.write(piece) !== false || this.#isOver) return

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { arrive, incoming, inPieces, turn } from '../../../test/support/body-world.ts'
+import { CountingBudget } from '../../../test/support/counting-budget.ts'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { Hal0Error } from '../../kernel/errors.ts'
-import { BodyBudget } from './body-budget.ts'
 import { statusOfBodyError } from './body-errors.ts'
-import { ClientSilence } from './client-silence.ts'
-import { type JsonBody, type ReceiveOptions, readAsked, receiveJson } from './read-body.ts'
+import { ClientSilence, LEAST_SENT_BYTES } from './client-silence.ts'
+import { readAsked } from './read-asked.ts'
+import { type JsonBody, type ReceiveOptions, receiveJson } from './read-body.ts'
 
 const text = JSON.stringify({
   model: 'größer',
@@ -69,7 +70,7 @@ describe('a body', () => {
     ['a model that is no string', {}, '{"model":1}', 'request.invalid', /not a string/],
   ])('%s: refused once, nothing is held', async (_name, headers, body, code, message) => {
     for (const size of [3, 1e7]) {
-      const budget = new BodyBudget(() => 1e9)
+      const budget = new CountingBudget(() => 1e9)
       const { req, outcomes } = begin(headers, { budget })
       if (body !== undefined)
         await arrive(req, inPieces(Buffer.from(body), [size === 3 && body.length > 1e5 ? 7777 : size]))
@@ -80,10 +81,10 @@ describe('a body', () => {
   })
 
   it('that is cancelled says nothing and holds nothing', async () => {
-    const budget = new BodyBudget(() => 1e9)
+    const budget = new CountingBudget(() => 1e9)
     const { req, outcomes, receiving } = begin({}, { budget })
     await arrive(req, [Buffer.from('{"a":'), Buffer.from('"b')], false)
-    expect(budget.heldBytes).toBe(7)
+    expect(budget.heldBytes).toBe(64 * 1024)
     receiving.cancel()
     receiving.cancel()
     await arrive(req, [Buffer.from('"}')])
@@ -94,22 +95,67 @@ describe('a body', () => {
 })
 
 describe('memory for all bodies', () => {
-  it('is taken before anything is read, refused when there is none left, given back once', async () => {
-    const budget = new BodyBudget(() => 150_000)
-    const length = { 'content-length': String(Buffer.byteLength(text)) }
-    const first = begin(length, { budget })
-    expect(budget.heldBytes).toBe(Buffer.byteLength(text))
-    const second = begin(length, { budget })
-    expect(second.outcomes[0]).toMatchObject({ code: 'dispatch.queue_full', retryAfterS: 5 })
-    const third = begin({}, { budget })
-    await arrive(third.req, inPieces(Buffer.from(text), [9_000]))
-    expect(third.outcomes[0]).toMatchObject({ code: 'dispatch.queue_full' })
-    await arrive(first.req, [Buffer.from(text)])
-    const body = bodyOf(first.outcomes[0])
+  const sizeBytes = Buffer.byteLength(text)
+  const length = { 'content-length': String(sizeBytes) }
+
+  it('is held by what has come, not by what is announced; given back once', async () => {
+    const budget = new CountingBudget(() => 150_000)
+    const drips = [1, 2, 3, 4].map(() => begin(length, { budget }))
+    expect(budget.heldBytes).toBe(0)
+    const whole = begin(length, { budget })
+    await arrive(whole.req, [Buffer.from(text)])
+    expect(budget.heldBytes).toBe(sizeBytes)
+    const body = bodyOf(whole.outcomes[0])
     body.release()
     body.release()
     expect(budget.heldBytes).toBe(0)
-    expect(begin({ 'content-length': '150001' }, { budget }).outcomes[0]).toMatchObject({ code: 'request.too_large' })
+    for (const { receiving } of drips) receiving.cancel()
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it.each([
+    ['announced', length, sizeBytes],
+    ['chunked', {}, 131_072],
+  ])('is taken in steps, at most what can come (%s)', async (_name, headers, mostBytes) => {
+    const budget = new CountingBudget(() => 150_000)
+    const { req, receiving } = begin(headers, { budget })
+    const pieces = inPieces(Buffer.from(text), [9_000])
+    const held = new Set<number>()
+    for (const piece of pieces.slice(0, -1)) {
+      await arrive(req, [piece], false)
+      held.add(budget.heldBytes)
+    }
+    expect([...held]).toEqual([65_536, mostBytes])
+    receiving.cancel()
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it('that is gone is 429: at once for what is announced, else when it is needed', async () => {
+    const budget = new CountingBudget(() => 150_000)
+    const first = begin(length, { budget })
+    await arrive(first.req, [Buffer.from(text)])
+    expect(begin(length, { budget }).outcomes[0]).toMatchObject({ code: 'dispatch.queue_full', retryAfterS: 5 })
+    const chunked = begin({}, { budget })
+    await arrive(chunked.req, inPieces(Buffer.from(text), [9_000]))
+    expect(chunked.outcomes[0]).toMatchObject({ code: 'dispatch.queue_full' })
+    expect(budget.heldBytes).toBe(sizeBytes)
+  })
+
+  it.each([
+    ['the memory for all', 150_000, 'body_memory_bytes'],
+    ['the limit of one body', 2e6, 'json_limit_bytes'],
+  ])('%s may be what a body is too large for: the 413 says which', async (_name, memoryBytes, key) => {
+    const limitBytes = Math.min(memoryBytes, 1e6)
+    const tooLong = { code: 'request.too_large', details: { limit_bytes: limitBytes } }
+    const budget = new CountingBudget(() => memoryBytes)
+    const announced = begin({ 'content-length': String(limitBytes + 1) }, { budget })
+    const chunked = begin({}, { budget })
+    await arrive(chunked.req, inPieces(Buffer.from(`{"a":"${'x'.repeat(limitBytes)}"}`), [60_000]), false)
+    for (const { outcomes } of [announced, chunked]) {
+      expect(outcomes[0]).toMatchObject(tooLong)
+      expect((outcomes[0] as Hal0Error).details?.['remedy']).toContain(key)
+    }
+    expect(budget.heldBytes).toBe(0)
   })
 })
 
@@ -117,10 +163,10 @@ describe('a client that falls silent', () => {
   it('is told 408 after its time, not before; no timer is left', async () => {
     const clock = new ManualClock()
     const silence = new ClientSilence(clock, () => 8_000)
-    const { req, outcomes } = begin({ 'content-length': '1000' }, { silence })
+    const { req, outcomes } = begin({ 'content-length': '5000' }, { silence })
     await arrive(req, [Buffer.from('{"a":1')], false)
     await clock.advance(7_999)
-    await arrive(req, [Buffer.from(' ')], false)
+    await arrive(req, [Buffer.from(' '.repeat(LEAST_SENT_BYTES))], false)
     await clock.advance(8_000)
     expect(outcomes).toEqual([])
     await clock.advance(1_001)
@@ -128,6 +174,22 @@ describe('a client that falls silent', () => {
     expect(error).toMatchObject({ code: 'request.invalid', message: expect.stringContaining('8 s') as string })
     expect(error instanceof Error && statusOfBodyError(error)).toBe(408)
     expect(clock.pendingTimers).toBe(0)
+  })
+
+  it.each([
+    ['so slowly that it would hold memory for ever', LEAST_SENT_BYTES / 16, true],
+    ['slowly, but enough', LEAST_SENT_BYTES / 8, false],
+  ])('is one that sends %s', async (_name, perSecondBytes, isEnded) => {
+    const clock = new ManualClock()
+    const silence = new ClientSilence(clock, () => 8_000)
+    const { req, outcomes, receiving } = begin({ 'content-length': '100000' }, { silence })
+    await arrive(req, [Buffer.from('{')], false)
+    for (let second = 0; second < 40; second++) {
+      await arrive(req, [Buffer.from(' '.repeat(perSecondBytes))], false)
+      await clock.advance(1_000)
+    }
+    expect(outcomes.length).toBe(isEnded ? 1 : 0)
+    receiving.cancel()
   })
 
   it('a limit of 0 is none, and close leaves no timer', async () => {

@@ -3,9 +3,10 @@ import { Hal0Error } from '../../kernel/errors.ts'
 import type { BodyFacts } from '../json/body-facts.ts'
 import type { ScanFault } from '../json/json-scanner.ts'
 import { BodyScan, scanBody } from '../json/scan-body.ts'
-import { type BodyBudget, noRoomError } from './body-budget.ts'
-import { announcedBytes, badJson, refusedEncoding, silentClient, tooLarge } from './body-errors.ts'
+import type { BodyBudget } from './body-budget.ts'
+import { announcedBytes, badJson, refusedEncoding, silentClient } from './body-errors.ts'
 import type { ClientSilence, Sender } from './client-silence.ts'
+import { MemoryShare } from './memory-share.ts'
 import { PieceList } from './piece-list.ts'
 
 export interface ReceiveOptions {
@@ -44,7 +45,7 @@ const TURN_MS = 2
  * Reads a JSON body and what it asks for; it is looked at while it comes, so that a mistake ends it early. Calls back at once for what the
  * headers rule out, and within the last 'data' for a body that comes in one piece. Whoever sees the client leave cancels.
  * Errors: `request.too_large` (at once when Content-Length says so), `request.invalid` (compressed, empty, no JSON object, `model` no
- * string; 408 by `statusOfBodyError` when the client fell silent), `dispatch.queue_full` (no memory for it). Source: SPEC 11 "Bodies".
+ * string; 408 by `statusOfBodyError` when the client fell silent), `dispatch.queue_full` (no memory for it: at once, or when it is gone while it comes). Source: SPEC 11 "Bodies".
  */
 export function receiveJson(
   { req }: { readonly req: IncomingMessage },
@@ -56,14 +57,14 @@ export function receiveJson(
 
 class JsonReceiver implements Receiving, Sender, JsonBody {
   quietLooks = 0
+  freshBytes = 0
   pieces: readonly Buffer[] = []
   sizeBytes = 0
   readonly #req: IncomingMessage
   readonly #options: ReceiveOptions
   readonly #done: JsonTaker
   readonly #announcedBytes: number | undefined
-  #limitBytes: number
-  #takenBytes = 0
+  readonly #share: MemoryShare
   #isOver = false
   /** Both from the first piece on that is not the whole body. */
   #list: PieceList | undefined
@@ -77,14 +78,13 @@ class JsonReceiver implements Receiving, Sender, JsonBody {
     this.#options = options
     this.#done = done
     this.#announcedBytes = announcedBytes(req)
-    const { budget, silence } = options
-    this.#limitBytes = budget === undefined ? options.limitBytes : Math.min(options.limitBytes, budget.limitBytes)
-    const refused = this.#refusal()
+    this.#share = new MemoryShare(options.limitBytes, options.budget, this.#announcedBytes)
+    const refused = refusedEncoding(req) ?? this.#share.refuse(this.#announcedBytes ?? 0)
     if (refused !== undefined) {
       this.#fail(refused)
       return
     }
-    silence?.watch(this)
+    options.silence?.watch(this)
     req.on('data', this.#onData)
     req.on('end', this.#onEnd)
   }
@@ -95,8 +95,7 @@ class JsonReceiver implements Receiving, Sender, JsonBody {
   }
 
   release(): void {
-    this.#options.budget?.giveBack(this.#takenBytes)
-    this.#takenBytes = 0
+    this.#share.giveBack()
     this.pieces = []
   }
 
@@ -110,27 +109,12 @@ class JsonReceiver implements Receiving, Sender, JsonBody {
     this.#fail(silentClient(limitMs))
   }
 
-  /** What the headers alone say against it. */
-  #refusal(): Hal0Error | undefined {
-    const refused = refusedEncoding(this.#req)
-    if (refused !== undefined) return refused
-    const announced = this.#announcedBytes ?? 0
-    if (announced > this.#limitBytes) return tooLarge(this.#limitBytes, 'json_limit_bytes')
-    return this.#takes(announced)
-  }
-
-  #takes(sizeBytes: number): Hal0Error | undefined {
-    const { budget } = this.#options
-    if (budget === undefined) return undefined
-    if (!budget.take(sizeBytes)) return noRoomError(budget)
-    this.#takenBytes += sizeBytes
-    return undefined
-  }
-
   readonly #onData = (piece: Buffer): void => {
     if (this.#isOver) return
-    this.quietLooks = 0
+    this.freshBytes += piece.length
     this.sizeBytes += piece.length
+    const refused = this.#share.growTo(this.sizeBytes)
+    if (refused !== undefined) return this.#fail(refused)
     if (this.#list === undefined && this.sizeBytes === this.#announcedBytes) this.#whole(piece)
     else this.#part(piece)
   }
@@ -146,9 +130,6 @@ class JsonReceiver implements Receiving, Sender, JsonBody {
   }
 
   #part(piece: Buffer): void {
-    if (this.sizeBytes > this.#limitBytes) return this.#fail(tooLarge(this.#limitBytes, 'json_limit_bytes'))
-    const noRoom = this.#announcedBytes === undefined ? this.#takes(piece.length) : undefined
-    if (noRoom !== undefined) return this.#fail(noRoom)
     this.#list ??= new PieceList()
     this.#scan ??= new BodyScan()
     this.#list.push(piece)
@@ -225,30 +206,5 @@ function behind(pieces: readonly Buffer[], skipBytes: number): readonly Buffer[]
     const rest = piece.subarray(skip)
     skip = Math.max(0, skip - piece.length)
     return rest.length === 0 ? [] : [rest]
-  })
-}
-
-/**
- * The same as a promise, for who needs the body in one piece. Rejects with the Hal0Error, or with `signal.reason` when the client leaves.
- */
-export function readAsked(
-  { req, signal }: { readonly req: IncomingMessage; readonly signal: AbortSignal },
-  options: ReceiveOptions,
-): Promise<{ readonly body: Buffer; readonly asked: BodyFacts; release(): void }> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason)
-    const onAbort = (): void => {
-      receiving.cancel()
-      reject(signal.reason)
-    }
-    signal.addEventListener('abort', onAbort)
-    const receiving = receiveJson({ req }, options, (error, json) => {
-      signal.removeEventListener('abort', onAbort)
-      if (error !== undefined) return reject(error)
-      const { pieces, sizeBytes, asked } = json
-      const [first = Buffer.alloc(0)] = pieces
-      const body = pieces.length === 1 ? first : Buffer.concat(pieces, sizeBytes)
-      resolve({ body, asked, release: () => json.release() })
-    })
   })
 }

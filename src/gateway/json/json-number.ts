@@ -1,4 +1,4 @@
-import { DOT, isDigit, MINUS, PLUS, ZERO } from './json-bytes.ts'
+import { DOT, isDigit, MINUS, PLUS, ZERO } from '../rules/json-bytes.ts'
 
 /** States inside a number, numbered above the scanner's own. Source: RFC 8259 section 6. */
 export const NUM_SIGN = 10

@@ -14,7 +14,7 @@ import {
   RBRACKET,
   SIMPLE_ESCAPE,
   ZERO,
-} from './json-bytes.ts'
+} from '../rules/json-bytes.ts'
 import { isNumberEnd, NUM_INT, NUM_SIGN, NUM_ZERO, nextNumberState } from './json-number.ts'
 import { plainEnd } from './text-run.ts'
 import { TopLevelFacts } from './top-level-facts.ts'

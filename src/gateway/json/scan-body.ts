@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { LF } from '../rules/json-bytes.ts'
 import { ABSENT, type BodyFacts } from './body-facts.ts'
 import { JsonScanner, type ScanFault } from './json-scanner.ts'
 import { scanWhole } from './scan-whole.ts'
@@ -80,7 +81,7 @@ export function placeOf(text: Uint8Array, offset: number): { line: number; colum
   let column = 1
   for (let at = 0; at < offset && at < text.length; at++) {
     const byte = text[at] ?? 0
-    if (byte === 0x0a) {
+    if (byte === LF) {
       line++
       column = 1
     } else if ((byte & 0xc0) !== 0x80) column++

@@ -1,17 +1,15 @@
+import { asciiBytes, BACKSLASH, COLON, COMMA, LBRACE, QUOTE, RBRACE, standsAt } from '../rules/json-bytes.ts'
 import type { BodyFacts } from './body-facts.ts'
 import { ABSENT } from './body-facts.ts'
-import { COLON, COMMA, LBRACE, QUOTE, RBRACE } from './json-bytes.ts'
 import { NO_JSON, spaceEnd, valueEnd } from './skip-value.ts'
 import { plainEnd } from './text-run.ts'
 import { type KwargsValue, MAX_MODEL_BYTES, type ModelValue } from './top-level-facts.ts'
 
-const asciiKey = (name: string): Buffer => Buffer.from(name)
-const MODEL = asciiKey('model')
-const STREAM = asciiKey('stream')
-const STREAM_OPTIONS = asciiKey('stream_options')
-const KWARGS = asciiKey('chat_template_kwargs')
-const THINKING = asciiKey('thinking')
-const BACKSLASH = asciiKey('\\')
+const MODEL = asciiBytes('model')
+const STREAM = asciiBytes('stream')
+const STREAM_OPTIONS = asciiBytes('stream_options')
+const KWARGS = asciiBytes('chat_template_kwargs')
+const THINKING = Buffer.from('thinking')
 
 /**
  * The facts of a body that is there as a whole and has nothing rare about it: the same as `BodyScan` finds, several times as fast.
@@ -41,20 +39,20 @@ export function scanWhole(bytes: Buffer): BodyFacts | undefined {
     // Nearly every key is told apart by its length.
     switch (keyEnd - key) {
       case MODEL.length:
-        if (isKey(bytes, key, MODEL)) {
+        if (standsAt(bytes, key, MODEL)) {
           const found = modelAt(bytes, value, at)
           if (found === undefined) return undefined
           model = found
         }
         break
       case STREAM.length:
-        if (isKey(bytes, key, STREAM)) stream = bytes[value] === 0x74
+        if (standsAt(bytes, key, STREAM)) stream = bytes[value] === 0x74
         break
       case STREAM_OPTIONS.length:
-        if (isKey(bytes, key, STREAM_OPTIONS)) streamOptions = 'present'
+        if (standsAt(bytes, key, STREAM_OPTIONS)) streamOptions = 'present'
         break
       case KWARGS.length:
-        if (isKey(bytes, key, KWARGS)) {
+        if (standsAt(bytes, key, KWARGS)) {
           const found = kwargsAt(bytes, value, at)
           if (found === undefined) return undefined
           kwargs = found
@@ -70,13 +68,6 @@ export function scanWhole(bytes: Buffer): BodyFacts | undefined {
   return at === bytes.length ? { model, kwargs, stream, streamOptions, objectAt, hasKeys } : undefined
 }
 
-function isKey(bytes: Buffer, at: number, key: Buffer): boolean {
-  for (let i = 0; i < key.length; i++) {
-    if (bytes[at + i] !== key[i]) return false
-  }
-  return true
-}
-
 /** Undefined = to be looked at more closely. */
 function modelAt(bytes: Buffer, start: number, end: number): ModelValue | undefined {
   const first = bytes[start]
@@ -85,7 +76,7 @@ function modelAt(bytes: Buffer, start: number, end: number): ModelValue | undefi
   if (end - start - 2 > MAX_MODEL_BYTES) return undefined
   for (let at = start + 1; at < end - 1; at++) {
     const byte = bytes[at] ?? 0
-    if (byte >= 0x80 || byte === 0x5c) return undefined
+    if (byte >= 0x80 || byte === BACKSLASH) return undefined
   }
   return { kind: 'string', start, end, value: bytes.toString('latin1', start + 1, end - 1) }
 }

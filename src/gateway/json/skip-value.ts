@@ -5,6 +5,7 @@ import {
   DOT,
   isDigit,
   isHex,
+  isSpace,
   LBRACE,
   LBRACKET,
   MINUS,
@@ -14,7 +15,7 @@ import {
   RBRACKET,
   SIMPLE_ESCAPE,
   ZERO,
-} from './json-bytes.ts'
+} from '../rules/json-bytes.ts'
 import { MAX_DEPTH } from './json-scanner.ts'
 import { plainEnd } from './text-run.ts'
 
@@ -29,7 +30,7 @@ export function spaceEnd(bytes: Uint8Array, from: number): number {
   let at = from
   for (;;) {
     const byte = bytes[at]
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at
+    if (!isSpace(byte)) return at
     at++
   }
 }

@@ -1,11 +1,6 @@
+import type { ByteRange } from '../rules/json-bytes.ts'
 import type { BodyFacts } from './body-facts.ts'
-import { encodeJsonString } from './json-bytes.ts'
-
-interface ByteRange {
-  readonly start: number
-  /** Exclusive. */
-  readonly end: number
-}
+import { encodeJsonString } from './json-string.ts'
 
 /** Bytes that take the place of a range; an empty range = they are put in. */
 interface Edit extends ByteRange {

@@ -1,4 +1,4 @@
-import { PLAIN_IN_STRING } from './json-bytes.ts'
+import { BACKSLASH, PLAIN_IN_STRING, QUOTE, SPACE } from '../rules/json-bytes.ts'
 
 /** Shorter runs are walked byte by byte: a view of the words costs as much as some hundred bytes. */
 const WALK_BYTES = 192
@@ -15,7 +15,7 @@ export function plainEnd(bytes: Uint8Array, from: number): number {
   for (let at = from; at < walkEnd; at++) {
     const byte = bytes[at] ?? 0
     // Letters come first: one comparison is enough for them.
-    if (byte <= 0x5c && (byte === 0x5c || byte === 0x22 || byte < 0x20)) return at
+    if (byte <= BACKSLASH && (byte === BACKSLASH || byte === QUOTE || byte < SPACE)) return at
   }
   return walkEnd === length ? length : longPlainEnd(bytes, walkEnd)
 }

@@ -1,4 +1,5 @@
-import { BACKSLASH, decodeJsonString } from './json-bytes.ts'
+import { BACKSLASH } from '../rules/json-bytes.ts'
+import { decodeJsonString } from './json-string.ts'
 import { KeptBytes } from './kept-bytes.ts'
 
 /** What the top-level `model` holds; offsets in bytes from the start of the text, `end` exclusive, quotes included. */

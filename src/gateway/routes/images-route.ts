@@ -2,8 +2,9 @@ import { Hal0Error } from '../../kernel/errors.ts'
 import { err, type Result } from '../../kernel/result.ts'
 import { readAsked } from '../body/read-asked.ts'
 import type { Exchange } from '../exchange.ts'
-import { type RouteAsk, unsupportedError } from '../rules/check-route.ts'
+import { checkRoute, type RouteAsk, unsupportedError } from '../rules/check-route.ts'
 import { chooseImageSlot, type ImageRoute } from '../rules/choose-image-slot.ts'
+import { findByName } from '../rules/find-slot.ts'
 import { type ImageMistake, type ImageRequest, readImageRequest } from '../rules/read-image-request.ts'
 import { IMAGES_PATH, IMAGES_ROUTE } from '../rules/route-table.ts'
 import { sentToSlot } from '../send-to-slot.ts'
@@ -45,8 +46,11 @@ export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<
     const { slot, onDemandModel } = targetOf(chosen, { rows, runnersFor })
     facts.slot = slot
     if (chosen.kind === 'slot' && chosen.fallback) exchange.setHeader('X-Hal0-Route', 'fallback')
+    const view = findByName(slot, rows)
+    const refusal = view === undefined ? undefined : checkRoute({ slot: view, route: IMAGES_ROUTE, rows, runnersFor })
+    if (refusal !== undefined) throw refusal
     // What it would refuse need not wait for it; another engine may take more than hal0 knows of.
-    if (!wish.ok && slots.row(slot)?.runner === COMFY_RUNNER) throw wishError(wish.error)
+    if (!wish.ok && view?.runner === COMFY_RUNNER) throw wishError(wish.error)
 
     const target: Target = { route: IMAGES_ROUTE, slot, onDemandModel, model, waitMs }
     await sentToSlot(exchange, target, deps, (lease, mayComeAgain, sent) => {

@@ -2,18 +2,18 @@ import { randomInt } from 'node:crypto'
 import { type Clock, sleep } from '../../kernel/clock.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
 import { SECOND_MS } from '../../kernel/units.ts'
-import { type ComfyEngine, createComfyClient } from '../../runners/comfy/comfy-client.ts'
-import type { RenderEnd, RenderSignals } from '../../runners/comfy/render.ts'
+import { createComfyClient } from '../../runners/comfy/comfy-client.ts'
+import type { RenderSignals } from '../../runners/comfy/render.ts'
 import { buildWorkflow } from '../../runners/comfy/rules/build-workflow.ts'
-import { chooseCheckpoint } from '../../runners/comfy/rules/choose-checkpoint.ts'
 import type { Lease } from '../../slots/slots.ts'
 import { noteFailure, sendJson } from '../answer.ts'
-import { createClientStallGuard, takenBytesOf } from '../answers/client-stall.ts'
+import { watchClient } from '../answers/watch-client.ts'
 import type { Coalescer } from '../coalesce.ts'
 import { CLIENT_GONE, type Exchange } from '../exchange.ts'
 import { DEATH_NEWS_MS, type RelayOutcome } from '../relay-ports.ts'
 import { type ImageRequest, type ImageSize, parseImageSize } from '../rules/read-image-request.ts'
 import type { GatewaySettings } from '../settings.ts'
+import { findCheckpoint } from './find-checkpoint.ts'
 
 /** What an image slot paints with where a request does not say; undefined = hal0's own default. Source: SPEC 3 "[image]". */
 export interface ImageDefaults {
@@ -105,41 +105,6 @@ export async function paint(
 /** The code of an engine that died. */
 const LOST = 'dispatch.upstream_unavailable'
 
-function findCheckpoint(
-  listed: Awaited<ReturnType<ComfyEngine['checkpoints']>>,
-  slot: string,
-  wanted: string | undefined,
-): { readonly checkpoint: string } | Exclude<RenderEnd, { kind: 'images' }> {
-  // One that is known by name may do without the list, which only says in which folder it is.
-  if ('error' in listed) return wanted === undefined || listed.kind === 'unread' ? listed : { checkpoint: wanted }
-  const choice = chooseCheckpoint(wanted, listed.names)
-  switch (choice.kind) {
-    case 'chosen':
-      return { checkpoint: choice.checkpoint }
-    case 'none':
-      return {
-        kind: 'refused',
-        error: Hal0Error.of(LOST, `The ComfyUI of slot "${slot}" has no checkpoint to paint with`, {
-          details: { slot, remedy: 'Put a checkpoint into the folder models/checkpoints of ComfyUI.' },
-        }),
-      }
-    case 'not_listed':
-      return {
-        kind: 'refused',
-        error: Hal0Error.of(LOST, `The ComfyUI of slot "${slot}" does not list the checkpoint "${choice.wanted}"`, {
-          details: {
-            slot,
-            listed: listed.names.slice(0, MAX_LISTED),
-            remedy: `Put the file into ComfyUI's folder models/checkpoints, or bind another model: \`hal0 slot edit ${slot} --model MODEL\`.`,
-          },
-        }),
-      }
-  }
-}
-
-/** Enough to see what there is. */
-const MAX_LISTED = 20
-
 /** The operator hears of it, whether or not the client still does. */
 function noteLost(exchange: Exchange, error: Hal0Error): Hal0Error {
   noteFailure(exchange, error)
@@ -179,24 +144,13 @@ function sendImages(
   { width, height }: ImageSize,
   { settings, clock }: PaintDeps,
 ): void {
-  const { res, req } = exchange
   sendJson(exchange, 200, {
     created: Math.floor(clock.nowMs() / SECOND_MS),
     output_format: 'png',
     size: `${width}x${height}`,
     data: images.map((image) => ({ b64_json: image.toString('base64') })),
   })
-  if (res.writableLength === 0) return
+  if (exchange.res.writableLength === 0) return
   // A client that takes nothing must not keep the images in memory for ever.
-  const guard = createClientStallGuard(
-    clock,
-    settings.clientStallS * SECOND_MS,
-    () => takenBytesOf(req.socket),
-    () => {
-      exchange.facts.failure ??= 'client_stalled'
-      res.destroy()
-    },
-  )
-  guard.watch()
-  res.once('close', () => guard.rest())
+  watchClient(exchange, settings.clientStallS * SECOND_MS).watch()
 }

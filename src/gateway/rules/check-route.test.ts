@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkRoute, type RouteAsk, unsupportedByEngine, unsupportedError } from './check-route.ts'
 import type { RouteCandidate } from './find-slot.ts'
-import { inferenceRouteOf } from './route-table.ts'
+import { IMAGES_ROUTE, inferenceRouteOf } from './route-table.ts'
 
 function slot(name: string, facts: Partial<RouteCandidate> = {}): RouteCandidate {
   return {
@@ -76,6 +76,35 @@ it('the engine refused: its words, the runners, the slots, and what to do', () =
   expect(error.details).toMatchObject({ slots: ['embed', 'cold'], remedy: 'Name another slot as model: "embed".' })
   const alone = unsupportedError(ask('agent', '/v1/embeddings', { rows: [] }), 'no')
   expect(alone.details?.['remedy']).toContain('`hal0 slot create NAME --type embedding --model MODEL`')
+})
+
+describe('images asked of a slot that chats', () => {
+  const img = slot('img', { type: 'image', runner: 'comfyui', model_id: null, state: 'idle', idle_reason: 'no_model' })
+  const asked = (...rows: readonly RouteCandidate[]) =>
+    unsupportedError({ slot: slot('agent'), route: IMAGES_ROUTE, rows, runnersFor: () => ['comfyui'] })
+  const who = 'The runner of slot "agent" (type llm, runner standard) does not have /v1/images/generations'
+  it.each([
+    [
+      'a slot that paints',
+      asked(slot('agent'), { ...img, ...{ model_id: 'xl', state: 'offline', idle_reason: null } }),
+      `${who}; runners that have it: comfyui; slots here that could answer: img`,
+      'Name another slot as model: "img".',
+    ],
+    [
+      'one that has nothing to paint with yet',
+      asked(slot('agent'), img),
+      `${who}; runners that have it: comfyui`,
+      'Give slot "img" a model: `hal0 slot edit img --model MODEL`.',
+    ],
+    [
+      'one with a runner that does not paint',
+      asked({ ...img, runner: 'standard' }),
+      `${who}; runners that have it: comfyui`,
+      'Make a slot for it: `hal0 slot create NAME --type image --model MODEL`; `hal0 runner list` shows what each runner has.',
+    ],
+  ])('beside %s', (_name, error, message, remedy) => {
+    expect(error).toMatchObject({ status: 501, message, details: { runners: ['comfyui'], remedy } })
+  })
 })
 
 describe('unsupportedByEngine', () => {

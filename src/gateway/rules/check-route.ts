@@ -1,9 +1,10 @@
 import type { EngineRoute } from '../../contract/engine-route.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
 import { listNames } from '../../kernel/list-names.ts'
-import { parseJson } from '../../kernel/read-json.ts'
 import { shortText } from '../../kernel/short-text.ts'
 import { typeServes } from '../../runners/rules/served-routes.ts'
+import { createCommand } from './create-command.ts'
+import { readEngineSaid } from './engine-said.ts'
 import { isActive, type RouteCandidate } from './find-slot.ts'
 import { compareCandidates, rankOf } from './rank-slots.ts'
 import type { InferenceRoute } from './route-table.ts'
@@ -38,7 +39,8 @@ export function checkRoute(ask: RouteAsk): Hal0Error | undefined {
 export function unsupportedError(ask: RouteAsk, said?: string): Hal0Error {
   const { slot, route, runnersFor } = ask
   const runners = runnersFor?.(route.enginePath) ?? []
-  const slots = selectAble(ask)
+  const fit = selectFit(ask)
+  const slots = selectAble(fit)
   const own = ` of slot "${slot.name}" (type ${slot.type}, runner ${slot.runner})`
   const what =
     said !== undefined
@@ -57,26 +59,36 @@ export function unsupportedError(ask: RouteAsk, said?: string): Hal0Error {
       runners,
       slots,
       ...(said === undefined ? {} : { engine: said }),
-      remedy: remedyOf(route, slots),
+      remedy: remedyOf(route, runners, slots, fit),
     },
   })
 }
 
-function remedyOf({ needs }: RouteAsk['route'], slots: readonly string[]): string {
+function remedyOf(
+  { needs }: RouteAsk['route'],
+  runners: readonly string[],
+  slots: readonly string[],
+  fit: readonly Pick<RouteCandidate, 'name' | 'model_id' | 'runner'>[],
+): string {
   const [first] = slots
   if (first !== undefined) return `Name another slot as model: "${first}".`
-  const type = needs === 'llm' ? '' : ` --type ${needs}`
-  return `Make a slot for it: \`hal0 slot create NAME${type} --model MODEL\`; \`hal0 runner list\` shows what each runner has.`
+  const bare = fit.find((row) => !isActive(row))
+  if (bare !== undefined) return `Give slot "${bare.name}" a model: \`hal0 slot edit ${bare.name} --model MODEL\`.`
+  return `Make a slot for it: \`${createCommand({ type: needs, runners })}\`; \`hal0 runner list\` shows what each runner has.`
 }
 
-/** Slots that have the runner, the type and a model for it, the soonest first; not those that failed. */
-function selectAble({ slot, route, rows, runnersFor }: RouteAsk): readonly string[] {
+/** Slots that have the runner and the type for it, the soonest first. */
+function selectFit({ slot, route, rows, runnersFor }: RouteAsk): readonly RouteCandidate[] {
   const runners = runnersFor?.(route.enginePath)
   return rows
-    .filter((row) => row.name !== slot.name && row.type === route.needs && isActive(row) && rankOf(row) < 3)
+    .filter((row) => row.name !== slot.name && row.type === route.needs)
     .filter((row) => runners === undefined || runners.includes(row.runner))
     .toSorted(compareCandidates)
-    .map((row) => row.name)
+}
+
+/** Those of them that also have a model; not those that failed. */
+function selectAble(fit: readonly RouteCandidate[]): readonly string[] {
+  return fit.filter((row) => isActive(row) && rankOf(row) < 3).map((row) => row.name)
 }
 
 const MAX_WORDS_CHARS = 300
@@ -94,15 +106,8 @@ export function unsupportedByEngine(status: number, body: string): string | unde
   return words === '' || NO_SUCH_PATH.test(words) ? words || 'it has no such path' : undefined
 }
 
+/** A page for browsers has no words. */
 function wordsOf(body: string): string {
-  const parsed = parseJson(body)
-  if (!isRecord(parsed)) return /^\s*</.test(body) ? '' : shortText(body.trim(), MAX_WORDS_CHARS)
-  const inner = parsed['error']
-  const source = isRecord(inner) ? inner : parsed
-  const words = [source['message'], inner, parsed['detail']].find((one) => typeof one === 'string')
-  return typeof words === 'string' ? shortText(words.trim(), MAX_WORDS_CHARS) : ''
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (/^\s*</.test(body)) return ''
+  return shortText(readEngineSaid(body).message?.trim() ?? '', MAX_WORDS_CHARS)
 }

@@ -23,12 +23,7 @@ describe('chooseImageSlot', () => {
     ['one without a model, and a foreign name', 'dall-e-3', [llm, bare], { kind: 'slot', slot: 'img', fallback: true }],
     ['one with a model before one without', undefined, [bare, art], { kind: 'slot', slot: 'art' }],
     ['a registered model that no slot binds', 'spare', [img], { kind: 'error', code: 'model_not_found' }],
-    [
-      'a slot that chats',
-      'agent',
-      [llm, img],
-      { kind: 'wrong_type', message: 'Slot "agent" ("agent") is of type llm, not image; "img" would be' },
-    ],
+    ['a slot that chats', 'agent', [llm, img], { kind: 'wrong_type', named: { name: 'agent' } }],
     ['none', undefined, [llm], { kind: 'no_image_slot' }],
     ['none, and a foreign name', 'dall-e-3', [llm], { kind: 'no_image_slot' }],
     ['none, and a slot that chats', 'agent', [llm], { kind: 'wrong_type' }],

@@ -1,18 +1,13 @@
-import type { RouteCandidate } from './find-slot.ts'
-import { type RouteDecision, type RouteQuery, resolveRoute, shortened } from './resolve-route.ts'
-
-/** The seed slot for images. Source: SPEC 11 "Resolution" 4. */
-const SEED_SLOT = 'img'
+import { findByName, type RouteCandidate, SLOT_OF_TYPE } from './find-slot.ts'
+import { type RouteDecision, type RouteQuery, resolveRoute } from './resolve-route.ts'
 
 /** Where a request for images goes, or what its client hears. */
 export type ImageRoute =
   | Exclude<RouteDecision, { kind: 'error' }>
   | (Extract<RouteDecision, { kind: 'error' }> & { readonly code: 'model_not_found' })
-  /** `message` tells which slot it is that cannot paint. */
-  | ({ readonly kind: 'no_image_slot' | 'wrong_type'; readonly message: string } & Pick<
-      RouteDecision,
-      'reason' | 'steps'
-    >)
+  | ({ readonly kind: 'no_image_slot'; readonly message: string } & Pick<RouteDecision, 'reason' | 'steps'>)
+  /** The name leads to `named`, which cannot paint: the error is `unsupportedError`. */
+  | ({ readonly kind: 'wrong_type'; readonly named: RouteCandidate } & Pick<RouteDecision, 'reason' | 'steps'>)
 
 /**
  * Which slot paints? As any request that only one type of slot can answer; but an image slot without a model is one too, since
@@ -35,16 +30,12 @@ export function chooseImageSlot(query: Omit<RouteQuery, 'needs'>): ImageRoute {
     }
     return { kind: 'no_image_slot', reason, steps: decision.steps, message: 'No slot here is of type image' }
   }
-  const type = rows.find((row) => row.name === decision.slot)?.type ?? 'image'
-  if (type === 'image') return decision
-  const painters = rows.filter((row) => row.type === 'image').map((row) => `"${row.name}"`)
-  const those = painters.length === 0 ? 'no slot here is' : `${painters.join(', ')} would be`
-  const asked = model === undefined ? '' : ` ("${shortened(model)}")`
-  const message = `Slot "${decision.slot}"${asked} is of type ${type}, not image; ${those}`
-  return { kind: 'wrong_type', reason: decision.reason, steps: decision.steps, message }
+  const named = findByName(decision.slot, rows)
+  if (named === undefined || named.type === 'image') return decision
+  return { kind: 'wrong_type', reason: decision.reason, steps: decision.steps, named }
 }
 
 function selectBare(rows: readonly RouteCandidate[]): RouteCandidate | undefined {
   const fit = rows.filter((row) => row.type === 'image')
-  return fit.find((row) => row.default) ?? fit.find((row) => row.name === SEED_SLOT) ?? fit[0]
+  return fit.find((row) => row.default) ?? fit.find((row) => row.name === SLOT_OF_TYPE.image) ?? fit[0]
 }

@@ -1,14 +1,15 @@
+import { missingProgramIn } from '../../contract/missing-program.ts'
 import type { RouteExplanation } from '../../contract/route-explanation.ts'
-import type { SlotType } from '../../contract/slot-row.ts'
-import { type ErrorCode, errorRegistry } from '../../kernel/error-registry.ts'
-import { type Hal0Error } from '../../kernel/errors.ts'
-import { checkRoute, type RunnersFor } from './check-route.ts'
+import { checkRoute, type RunnersFor, unsupportedError } from './check-route.ts'
 import { chooseImageSlot, type ImageRoute } from './choose-image-slot.ts'
-import { findByName, isActive, type RouteCandidate } from './find-slot.ts'
-import { pathOf, slotTypeFor } from './match-route.ts'
-import { compareCandidates, rankOf } from './rank-slots.ts'
+import { rankCandidates } from './explain-candidates.ts'
+import { type Failure, failed, failureOf, startFailure } from './explain-failure.ts'
+import { explainUpstream } from './explain-upstream.ts'
+import { findByName, type RouteCandidate } from './find-slot.ts'
+import { KNOWN_PATHS, matchRoute, pathOf, slotTypeFor } from './match-route.ts'
+import { rankOf } from './rank-slots.ts'
 import { type RouteDecision, type RouteQuery, resolveRoute } from './resolve-route.ts'
-import { IMAGES_PATH, INFERENCE_ROUTES, inferenceRouteOf } from './route-table.ts'
+import { IMAGES_PATH, IMAGES_ROUTE, type InferenceRoute, inferenceRouteOf } from './route-table.ts'
 
 export interface ExplainQuery extends Omit<RouteQuery, 'needs' | 'explain' | 'model'> {
   /** '' = the request names none. */
@@ -16,41 +17,53 @@ export interface ExplainQuery extends Omit<RouteQuery, 'needs' | 'explain' | 'mo
   /** As a client would ask; a query is passed over. */
   readonly path: string
   readonly runnersFor: RunnersFor | undefined
+  /** Why a start of the slot would fail, as far as its files say (`config_problem`); null = it would not. Absent = nobody knows. */
+  readonly problemOf?: (slot: string) => string | null
 }
 
-type Failure = NonNullable<RouteExplanation['error']>
+const NO_PROBLEM = (): null => null
 
 /** How would a request for this name on this path be answered now? Asks no engine and wakes nothing. Source: SPEC 11 `explain`. */
-export function explainRoute({ path: target, runnersFor, ...query }: ExplainQuery): RouteExplanation {
+export function explainRoute(asked: ExplainQuery): RouteExplanation {
+  const { path: target, runnersFor, problemOf = NO_PROBLEM, ...query } = asked
   const path = pathOf(target)
   const { model, rows } = query
+  const match = matchRoute('POST', target)
+  if (match.kind === 'upstream') return explainUpstream({ path, model, match, rows, problemOf })
   const isImages = path === IMAGES_PATH
-  const route = inferenceRouteOf(path)
+  const route = isImages ? IMAGES_ROUTE : inferenceRouteOf(path)
   const needs = slotTypeFor(path)
   const decision = isImages
     ? chooseImageSlot({ ...query, explain: true })
     : resolveRoute({ ...query, needs, explain: true })
   const chosen = 'slot' in decision ? findByName(decision.slot, rows) : undefined
   const modelId = decision.kind === 'on_demand' ? decision.modelId : chosen?.model_id
-  const known = isImages || route !== undefined
+  const refusalOf = (slot: RouteCandidate, on: InferenceRoute) => checkRoute({ slot, route: on, rows, runnersFor })
+  const answers = (row: RouteCandidate): boolean => route === undefined || refusalOf(row, route) === undefined
   return {
     model,
     path,
-    route: known ? { engine_path: route?.enginePath ?? IMAGES_PATH, needs, dialect: route?.dialect ?? 'openai' } : null,
+    route: route === undefined ? null : { engine_path: route.enginePath, needs, dialect: route.dialect },
     decision: kindOf(decision),
     slot: 'slot' in decision ? decision.slot : null,
     reason: decision.reason,
     steps: [...decision.steps],
-    candidates: rankCandidates(rows, { needs, model, chosen: chosen?.name }),
+    candidates: rankCandidates(rows, { path, needs, model, chosen: chosen?.name, answers, problemOf }),
     would_load: 'slot' in decision && (chosen === undefined || chosen.model_id !== modelId || rankOf(chosen) >= 2),
     error:
-      (known ? undefined : noSuchPath(path)) ??
-      failureOf(decision) ??
-      (route === undefined || chosen === undefined
-        ? undefined
-        : refusal(checkRoute({ slot: chosen, route, rows, runnersFor }))) ??
-      (decision.kind === 'on_demand' || isImages || chosen === undefined || isActive(chosen) ? null : noModel(chosen)),
+      (route === undefined ? noSuchPath(path) : undefined) ??
+      failureOfDecision(decision, { rows, runnersFor }) ??
+      (route === undefined || chosen === undefined ? undefined : failureOf(refusalOf(chosen, route))) ??
+      (chosen === undefined ? undefined : startOf(chosen, decision, problemOf(chosen.name))) ??
+      null,
   }
+}
+
+function startOf(chosen: RouteCandidate, decision: RouteDecision | ImageRoute, problem: string | null) {
+  if (decision.kind !== 'on_demand') return startFailure(chosen, problem)
+  // What is wrong with the file's model need not be with this one; a program that is missing is missing for every model.
+  const counts = missingProgramIn(problem) === undefined ? null : problem
+  return startFailure({ ...chosen, model_id: decision.modelId }, counts)
 }
 
 function kindOf(decision: RouteDecision | ImageRoute): RouteExplanation['decision'] {
@@ -58,12 +71,10 @@ function kindOf(decision: RouteDecision | ImageRoute): RouteExplanation['decisio
   return decision.kind === 'on_demand' ? 'on_demand' : 'error'
 }
 
-function failed(code: ErrorCode, message: string, remedy?: string, status?: number): Failure {
-  const entry = errorRegistry[code]
-  return { status: status ?? entry.status, code, message, remedy: remedy ?? entry.remedy }
-}
-
-function failureOf(decision: RouteDecision | ImageRoute): Failure | undefined {
+function failureOfDecision(
+  decision: RouteDecision | ImageRoute,
+  among: Pick<ExplainQuery, 'rows' | 'runnersFor'>,
+): Failure | undefined {
   switch (decision.kind) {
     case 'slot':
     case 'on_demand':
@@ -71,59 +82,13 @@ function failureOf(decision: RouteDecision | ImageRoute): Failure | undefined {
     case 'error':
       return failed(decision.code, decision.message, decision.remedy)
     case 'wrong_type':
-      return failed('dispatch.route_unsupported', decision.message)
+      return failureOf(unsupportedError({ slot: decision.named, route: IMAGES_ROUTE, ...among }))
     case 'no_image_slot':
       return failed('gpu.img_slot_missing', decision.message)
   }
 }
 
-function refusal(error: Hal0Error | undefined): Failure | undefined {
-  if (error === undefined) return undefined
-  const remedy = error.details?.['remedy']
-  return failed(error.code, error.message, typeof remedy === 'string' ? remedy : undefined)
-}
-
 function noSuchPath(path: string): Failure {
-  const message = `No name is looked up on ${path}; it is on ${[...INFERENCE_ROUTES.map((one) => one.path), IMAGES_PATH].join(', ')}`
+  const message = `No name is looked up on ${path}; there are ${KNOWN_PATHS.join(', ')}`
   return failed('request.invalid', message, undefined, 404)
-}
-
-function noModel({ name }: RouteCandidate): Failure {
-  return failed('slot.not_ready', `slot ${name} has no model`, `Bind one: \`hal0 slot edit ${name} --model ID\`.`)
-}
-
-const AVAILABLE = ['serves now', 'a load is under way', 'needs a load', 'cannot serve as it is'] as const
-
-interface Wish {
-  readonly needs: SlotType
-  readonly model: string
-  readonly chosen: string | undefined
-}
-
-function rankCandidates(rows: readonly RouteCandidate[], wish: Wish): RouteExplanation['candidates'] {
-  const order = (row: RouteCandidate): number => (row.name === wish.chosen ? 0 : fits(row, wish) ? 1 : 2)
-  return rows
-    .toSorted((a, b) => order(a) - order(b) || compareCandidates(a, b))
-    .map((row) => ({
-      slot: row.name,
-      state: row.state,
-      type: row.type,
-      model_id: row.model_id,
-      in_flight: row.in_flight,
-      reason: [...tellFit(row, wish), ...(isActive(row) ? [AVAILABLE[rankOf(row)]] : [])].join(', '),
-    }))
-}
-
-function fits(row: RouteCandidate, { needs, model }: Wish): boolean {
-  return isActive(row) && row.type === needs && (model === '' || row.model_id === model)
-}
-
-function tellFit(row: RouteCandidate, { needs, model, chosen }: Wish): readonly string[] {
-  const says: string[] = []
-  if (row.name === chosen) says.push('chosen')
-  if (!isActive(row)) says.push('has no model')
-  else if (model !== '' && row.model_id === model) says.push('bound to the model')
-  if (row.type !== needs) says.push(`of type ${row.type}, not ${needs}`)
-  if (row.default) says.push(`the default for ${row.type}`)
-  return says
 }

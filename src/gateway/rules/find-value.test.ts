@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { findValue } from './find-value.ts'
-import { asciiBytes } from './json-marks.ts'
+import { asciiBytes } from './json-bytes.ts'
 
 const KEY = asciiBytes('model')
 function found(text: string, mayBeCut = false): string | undefined {

@@ -3,6 +3,7 @@ import {
   type ByteRange,
   COLON,
   COMMA,
+  isSpace,
   LBRACE,
   LBRACKET,
   QUOTE,
@@ -10,7 +11,7 @@ import {
   RBRACKET,
   skipSpaces,
   standsAt,
-} from './json-marks.ts'
+} from './json-bytes.ts'
 
 /**
  * Where is the value of a key of this JSON object, its own and not of an object inside it? `text` from `from` (white space may come first) to
@@ -78,7 +79,7 @@ function endOfValue(text: Uint8Array, at: number, end: number): number {
       if (depth === 0) return next
       depth--
       if (depth === 0) return next + 1
-    } else if (depth === 0 && (byte === COMMA || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)) {
+    } else if (depth === 0 && (byte === COMMA || isSpace(byte))) {
       return next
     }
     next++

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { ApiDialect } from '../../contract/api-dialect.ts'
 import { readUsage } from './read-usage.ts'
-import type { Dialect } from './route-table.ts'
 
 const NONE = Buffer.alloc(0)
 const TAIL_BYTES = 2048
-const read = (dialect: Dialect, tail: string, head = '') =>
+const read = (dialect: ApiDialect, tail: string, head = '') =>
   readUsage(dialect, Buffer.from(head), Buffer.from(tail).subarray(-TAIL_BYTES))
 /** prompt, completion, cached */
-const tokens = (dialect: Dialect, tail: string, head = '') => {
+const tokens = (dialect: ApiDialect, tail: string, head = '') => {
   const usage = read(dialect, tail, head)
   return usage === null ? null : [usage.promptTokens, usage.completionTokens, usage.cachedTokens]
 }
@@ -23,7 +23,7 @@ const delta =
   'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n'
 
 describe('what engines say', () => {
-  it.each<[string, Dialect, string, string, (number | null)[] | null]>([
+  it.each<[string, ApiDialect, string, string, (number | null)[] | null]>([
     ['JSON', 'openai', `{"choices":[],"usage":${openai},"id":"x","timings":${timings}}`, '', [12, 3, 11]],
     ['JSON with spaces', 'openai', `{\n  "id" : 1,\n  "usage" : ${openai}\n}\n`, '', [12, 3, 11]],
     ['JSON without details', 'openai', '{"usage":{"prompt_tokens":2,"completion_tokens":0}}', '', [2, 0, null]],
@@ -124,7 +124,7 @@ describe('what engines say', () => {
 
 describe('what is not believed', () => {
   const text = JSON.stringify(`"usage":${openai}`)
-  it.each<[string, Dialect, string]>([
+  it.each<[string, ApiDialect, string]>([
     ["the model's text", 'openai', `data: {"choices":[{"delta":{"content":${text}}}]}\n\n`],
     ["the model's text at the end of a line", 'openai', `{"a":${text}}`],
     ["the model's text, cut within", 'openai', `sage\\":${JSON.stringify(openai).slice(1, -1)}}"}}]}`],
@@ -208,9 +208,14 @@ describe('any answer', () => {
       maxLength: 60,
     })
     fc.assert(
-      fc.property(bytes, bytes, fc.constantFrom<Dialect>('openai', 'responses', 'anthropic'), (head, tail, dialect) => {
-        readUsage(dialect, Buffer.from(head.join('')), Buffer.from(tail.join('')))
-      }),
+      fc.property(
+        bytes,
+        bytes,
+        fc.constantFrom<ApiDialect>('openai', 'responses', 'anthropic'),
+        (head, tail, dialect) => {
+          readUsage(dialect, Buffer.from(head.join('')), Buffer.from(tail.join('')))
+        },
+      ),
       { numRuns: 2_000 },
     )
   })

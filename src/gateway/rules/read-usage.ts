@@ -1,8 +1,8 @@
+import type { ApiDialect } from '../../contract/api-dialect.ts'
 import type { TokenUsage } from '../../contract/request-record.ts'
 import { fieldOf, parseJson } from '../../kernel/read-json.ts'
 import { findValue } from './find-value.ts'
-import { asciiBytes, type ByteRange, LBRACE, LF, skipSpaces, standsAt } from './json-marks.ts'
-import type { Dialect } from './route-table.ts'
+import { asciiBytes, type ByteRange, LBRACE, LF, skipSpaces, standsAt } from './json-bytes.ts'
 import { type BackField, eachObjectBack, isKey } from './scan-back.ts'
 
 const USAGE = asciiBytes('usage')
@@ -19,7 +19,7 @@ const UNKNOWN: TokenUsage = { promptTokens: null, completionTokens: null, cached
  * began, or an event that the client did not get (`EventFilter.head`); it may be cut off. The tail is believed before the head. What looks like usage in the model's
  * text, in arguments of a tool or in an echo of the request is not believed. Null = the engine did not say; never guessed. Source: SPEC 11 "Usage".
  */
-export function readUsage(dialect: Dialect, head: Uint8Array, tail: Uint8Array): TokenUsage | null {
+export function readUsage(dialect: ApiDialect, head: Uint8Array, tail: Uint8Array): TokenUsage | null {
   const late = usageOfTail(dialect, tail)
   const isWhole = late !== undefined && late.promptTokens !== null && late.completionTokens !== null
   const early = isWhole ? undefined : usageOfHead(dialect, head)
@@ -33,7 +33,7 @@ export function readUsage(dialect: Dialect, head: Uint8Array, tail: Uint8Array):
 }
 
 /** Of the last event, or the body, that tells any. */
-function usageOfTail(dialect: Dialect, tail: Uint8Array): TokenUsage | undefined {
+function usageOfTail(dialect: ApiDialect, tail: Uint8Array): TokenUsage | undefined {
   let found: TokenUsage | undefined
   let seen = new SeenFields(dialect, tail)
   eachObjectBack(
@@ -50,14 +50,14 @@ function usageOfTail(dialect: Dialect, tail: Uint8Array): TokenUsage | undefined
 
 /** The fields of one object that may tell of tokens. */
 class SeenFields {
-  readonly #dialect: Dialect
+  readonly #dialect: ApiDialect
   readonly #text: Uint8Array
   #usage: BackField | undefined
   #timings: BackField | undefined
   /** Of an object within the event; it counts when that is the `response`. */
   #inner: BackField | undefined
 
-  constructor(dialect: Dialect, text: Uint8Array) {
+  constructor(dialect: ApiDialect, text: Uint8Array) {
     this.#dialect = dialect
     this.#text = text
   }
@@ -91,7 +91,7 @@ function rangeOf({ valueStart, valueEnd }: BackField): ByteRange {
   return { start: valueStart, end: valueEnd }
 }
 
-function usageOfHead(dialect: Dialect, head: Uint8Array): TokenUsage | undefined {
+function usageOfHead(dialect: ApiDialect, head: Uint8Array): TokenUsage | undefined {
   if (head[skipSpaces(head, 0, head.length)] === LBRACE) return usageIn(dialect, head, 0, head.length)
   let at = 0
   while (at < head.length) {
@@ -107,7 +107,7 @@ function usageOfHead(dialect: Dialect, head: Uint8Array): TokenUsage | undefined
 }
 
 /** Of an object that begins at `from` and may be cut off at `end`. */
-function usageIn(dialect: Dialect, text: Uint8Array, from: number, end: number): TokenUsage | undefined {
+function usageIn(dialect: ApiDialect, text: Uint8Array, from: number, end: number): TokenUsage | undefined {
   const own = findValue(text, from, end, USAGE)
   const told = own === undefined ? undefined : ofUsage(dialect, text, own)
   if (told !== undefined || dialect === 'openai') return told
@@ -117,7 +117,7 @@ function usageIn(dialect: Dialect, text: Uint8Array, from: number, end: number):
 }
 
 /** Undefined = it tells nothing (`null`, another shape). */
-function ofUsage(dialect: Dialect, text: Uint8Array, range: ByteRange): TokenUsage | undefined {
+function ofUsage(dialect: ApiDialect, text: Uint8Array, range: ByteRange): TokenUsage | undefined {
   const value = parse(text, range)
   const completionTokens = count(value, 'completion_tokens') ?? count(value, 'output_tokens')
   const cachedTokens =

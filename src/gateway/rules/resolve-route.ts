@@ -1,6 +1,7 @@
 import type { RouteStep } from '../../contract/route-explanation.ts'
 import type { SlotType } from '../../contract/slot-row.ts'
 import { shortText } from '../../kernel/short-text.ts'
+import { createCommand } from './create-command.ts'
 import {
   chooseFromChain,
   findByAlias,
@@ -129,8 +130,7 @@ function toOnDemand(query: RouteQuery, reason: string, steps: RouteStep[] | unde
 
 function unbound(model: string, needs: SlotType) {
   const name = shortened(model)
-  const bind =
-    needs === 'llm' ? `hal0 slot edit SLOT --model ${name}` : `hal0 slot create NAME --type ${needs} --model ${name}`
+  const bind = needs === 'llm' ? `hal0 slot edit SLOT --model ${name}` : createCommand({ type: needs, model: name })
   return {
     kind: 'error',
     code: 'model_not_found',
@@ -143,10 +143,9 @@ function noRoute(model: string, needs: SlotType, rows: readonly RouteCandidate[]
   const asked = model === '' ? 'The request names no model' : `No slot serves the model "${shortened(model)}"`
   const seed = SLOT_OF_TYPE[needs]
   const unset = seed === undefined ? undefined : findByName(seed, rows)
-  const type = needs === 'llm' ? '' : ` --type ${needs}`
   const command =
     unset === undefined
-      ? `hal0 slot create ${seed ?? 'NAME'}${type} --model MODEL`
+      ? createCommand({ type: needs, name: seed ?? 'NAME' })
       : `hal0 slot edit ${unset.name} --model MODEL`
   return {
     kind: 'error',
@@ -155,7 +154,7 @@ function noRoute(model: string, needs: SlotType, rows: readonly RouteCandidate[]
       seed === undefined
         ? `${asked}, and no slot of type ${needs} has a model`
         : `${asked}, and the slot "${seed}" that would stand in has no model`,
-    remedy: `Bind a model to a slot that answers here: \`${command}\`.`,
+    remedy: `${unset === undefined ? 'Make a slot' : 'Bind a model to a slot'} that answers here: \`${command}\`.`,
   } as const
 }
 

@@ -189,7 +189,9 @@ describe('5: a name nobody knows', () => {
     ['llm', [], 'hal0 slot create agent --model MODEL'],
     ['llm', [{ ...AGENT, ...empty }], 'hal0 slot edit agent --model MODEL'],
     ['embedding', [AGENT], 'hal0 slot create embed --type embedding --model MODEL'],
-    ['transcription', [AGENT], 'hal0 slot create NAME --type transcription --model MODEL'],
+    ['transcription', [AGENT], 'hal0 slot create NAME --type transcription'],
+    // It made a slot of the built-in engine, which does not rerank.
+    ['reranking', [AGENT], 'hal0 slot create rerank --type reranking --binary cpu --model MODEL'],
   ] as const)('no target for %s: the command that makes one', (needs, rows, command) => {
     const query = { model: '', needs, rows, unknownModel: 'agent', registered: new Set<string>() } as const
     expect(resolveRoute({ ...query, onDemandSlot: '' })).toMatchObject({

@@ -1,12 +1,8 @@
+import type { ApiDialect } from '../../contract/api-dialect.ts'
 import type { EngineRoute } from '../../contract/engine-route.ts'
 import type { SlotType } from '../../contract/slot-row.ts'
 
-/**
- * Whose API a route speaks: it decides the shape of errors and of the last event of a stream that breaks off, where `model` stands in
- * an answer, and how a complete stream ends. `openai`: chat, completions and every JSON route without a dialect of its own.
- */
-export const DIALECTS = ['openai', 'responses', 'anthropic'] as const
-export type Dialect = (typeof DIALECTS)[number]
+export type { ApiDialect as Dialect } from '../../contract/api-dialect.ts'
 
 /** A POST route that an engine answers. Source: SPEC 11. */
 export interface InferenceRoute {
@@ -16,11 +12,13 @@ export interface InferenceRoute {
   readonly enginePath: EngineRoute
   /** The type of slot that answers it when no name decides. */
   readonly needs: SlotType
-  readonly dialect: Dialect
+  readonly dialect: ApiDialect
   /** `form` = multipart/form-data. */
   readonly body: 'json' | 'form'
   /** `text`: JSON or an event stream, which carries `model`. `media`: whatever the engine calls it, passed as it is. */
   readonly answer: 'text' | 'media'
+  /** Requests are short, and what the slot's file says of speech stands in for what they leave out (voice, speed, format). */
+  readonly speaks: boolean
   /** Its engines know `chat_template_kwargs`. */
   readonly knowsThinking: boolean
   /** Its streams tell their usage only when asked: `stream_options.include_usage`. */
@@ -32,6 +30,7 @@ const TEXT = {
   dialect: 'openai',
   body: 'json',
   answer: 'text',
+  speaks: false,
   knowsThinking: false,
   asksForUsage: false,
 } as const
@@ -60,7 +59,7 @@ export const INFERENCE_ROUTES: readonly InferenceRoute[] = [
   { ...TEXT, path: '/v1/embeddings', enginePath: '/v1/embeddings', needs: 'embedding' },
   { ...TEXT, path: '/v1/rerank', enginePath: '/v1/rerank', needs: 'reranking' },
   { ...TEXT, path: '/v1/rerankings', enginePath: '/v1/rerank', needs: 'reranking' },
-  { ...TEXT, path: '/v1/audio/speech', enginePath: '/v1/audio/speech', needs: 'tts', answer: 'media' },
+  { ...TEXT, path: '/v1/audio/speech', enginePath: '/v1/audio/speech', needs: 'tts', answer: 'media', speaks: true },
   {
     ...TEXT,
     path: '/v1/audio/transcriptions',

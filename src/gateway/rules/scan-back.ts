@@ -10,7 +10,7 @@ import {
   RBRACE,
   RBRACKET,
   standsAt,
-} from './json-marks.ts'
+} from './json-bytes.ts'
 
 /** A key and its value, met on the way back. Indexes into the text. */
 export interface BackField {

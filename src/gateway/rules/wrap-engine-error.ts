@@ -1,6 +1,5 @@
 import { Hal0Error } from '../../kernel/errors.ts'
-import { parseJson } from '../../kernel/read-json.ts'
-import { shortText } from '../../kernel/short-text.ts'
+import { readEngineSaid } from './engine-said.ts'
 
 /** An answer of an engine that is no success, read as far as it goes. */
 export interface EngineErrorAnswer {
@@ -29,11 +28,6 @@ export interface WrappedError {
 const TOO_LONG_TO_POOL =
   /^input (?:\((\d+) tokens\) )?is too large to process\. increase the physical batch size(?: \(current batch size: (\d+)\))?/i
 
-const MAX_MESSAGE_CHARS = 2_000
-const MAX_TYPE_CHARS = 100
-/** Longest body of an error that is passed on as text, where it is no JSON. */
-const MAX_TEXT_CHARS = 500
-
 /**
  * How does a client hear of an engine's error? In the one error body, in the engine's words, under the engine's status where that says
  * the truth about the client's request. A pooled input that does not fit into one step is the client's to shorten: 400. 401 and 403 speak of hal0's key, redirections and odd numbers of nothing a client could act on:
@@ -41,7 +35,7 @@ const MAX_TEXT_CHARS = 500
  */
 export function wrapEngineError(answer: EngineErrorAnswer): WrappedError {
   const { slot, status, retryAfter } = answer
-  const said = understand(answer.body)
+  const said = readEngineSaid(answer.body)
   const details = { slot, status, engine: said.original }
   const message = said.message ?? `The engine of slot "${slot}" answered with status ${status}`
   const type = said.type === undefined ? {} : { type: said.type }
@@ -100,41 +94,6 @@ function countOf(digits: string | undefined): number | undefined {
 
 function withOwnStatus(error: Hal0Error): WrappedError {
   return { error, status: error.status }
-}
-
-interface Said {
-  readonly message?: string
-  readonly type?: string
-  readonly param?: string
-  /** The engine's error object; a text where it is none. */
-  readonly original: unknown
-}
-
-/** OpenAI's shape, Anthropic's (with the same `error`), FastAPI's `detail`, a bare `message`, or a text. */
-function understand(body: string): Said {
-  const parsed = parseJson(body)
-  if (!isRecord(parsed)) {
-    const text = shortText(body.trim(), MAX_TEXT_CHARS)
-    return { original: text, ...(text === '' ? {} : { message: text }) }
-  }
-  const inner = parsed['error']
-  const source = isRecord(inner) ? inner : parsed
-  const message = [source['message'], inner, parsed['detail']].find(isText)
-  const { type, param } = source
-  return {
-    original: source,
-    ...(message === undefined ? {} : { message: shortText(message, MAX_MESSAGE_CHARS) }),
-    ...(isText(type) ? { type: shortText(type, MAX_TYPE_CHARS) } : {}),
-    ...(isText(param) ? { param: shortText(param, MAX_TYPE_CHARS) } : {}),
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
 }
 
 /** Whole seconds ≥ 1; a date, or nothing that can be read, is 1. */

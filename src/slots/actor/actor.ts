@@ -90,6 +90,11 @@ export class SlotActor {
     }
   }
 
+  /** The engine that is up, to look at; it changes nothing of the slot. */
+  lookNow(): Lease | undefined {
+    return this.#parts.waitingRoom.lookNow()
+  }
+
   /** A fault of ours must not leave the one who asked without an answer. */
   #fault(message: ActorMessage, cause: unknown): void {
     this.#deps.log.error({ slot: this.#name, message: message.type, err: cause }, 'a fault in the slot actor')

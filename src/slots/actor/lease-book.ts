@@ -2,6 +2,7 @@ import type { Hal0Error } from '../../kernel/errors.ts'
 import type { Lease } from '../slots.ts'
 import { FairQueue, type Waiter } from './fair-queue.ts'
 import { BookedLease, type Grantor, type LeaseGiver } from './lease.ts'
+import { LookBook, revokeEach } from './look-book.ts'
 
 /** What the newest lease counts for in the average of how long they last. */
 const NEWEST_SHARE = 1 / 8
@@ -11,6 +12,8 @@ const NEWEST_SHARE = 1 / 8
  * Source: SPEC 1 "lease", 11 "Queues".
  */
 export class LeaseBook implements LeaseGiver {
+  /** They are no leases: neither counted nor waited for. */
+  readonly looks = new LookBook()
   readonly #active = new Set<BookedLease>()
   readonly #queue = new FairQueue()
   #arrived = 0
@@ -116,16 +119,7 @@ export class LeaseBook implements LeaseGiver {
   revokeAll(reason: Hal0Error): void {
     const revoked = [...this.#active]
     this.#active.clear()
-    for (const lease of revoked) {
-      try {
-        lease.revoke(reason)
-      } catch (cause) {
-        // A fault of one holder is not the slot's, nor that of the other holders.
-        queueMicrotask(() => {
-          throw cause
-        })
-      }
-    }
+    revokeEach(revoked, reason)
   }
 
   /** Called by a lease; the actor is told by message. */

@@ -1,4 +1,5 @@
 import type { LifeListener } from '../life/life-ports.ts'
+import { unloadingError } from '../slot-failures.ts'
 import type { SlotParts } from './slot-parts.ts'
 
 /** What the life of the engine means for those who wait. Belongs to the slot's actor. */
@@ -34,8 +35,10 @@ export function createLifeListener(partsOf: () => SlotParts): LifeListener {
       book.revokeAll(error)
     },
     onEngineGone: (attemptId) => {
-      const { deps, idle, life, waitingRoom, wishes } = partsOf()
+      const { board, book, deps, idle, life, name, waitingRoom, wishes } = partsOf()
       idle.stop()
+      const why = board.state === 'error' ? 'clears up after a crash' : 'is being unloaded'
+      book.looks.revokeAll(unloadingError(name, why))
       deps.onEngineGone(attemptId)
       waitingRoom.serve()
       if (life.phase.kind === 'stopping') wishes.boundStopWaits()

@@ -82,6 +82,13 @@ export class WaitingRoom {
     return book.openNow(this.#grantors.of(phase, files.thinking))
   }
 
+  /** Nobody waits for a look, and it waits for nobody. Undefined = nothing is up. */
+  lookNow(): Lease | undefined {
+    const { book, life, files } = this.#parts
+    const { phase } = life
+    return phase.kind === 'up' ? book.looks.open(this.#grantors.of(phase, files.thinking)) : undefined
+  }
+
   /** The queue has one too many since this one came. */
   #refuseOne(newcomer: Waiter): void {
     const { name, book, life } = this.#parts

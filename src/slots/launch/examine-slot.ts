@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { runnerKeyOf } from '../../config/slots/rules/slot-defaults.ts'
 import { type Hal0Error, toHal0Error } from '../../kernel/errors.ts'
 import { comparePlans } from '../../launch/rules/compare-plans.ts'
 import { findDrift } from '../../launch/rules/find-drift.ts'
@@ -79,12 +80,24 @@ export async function examineSlot(
     const isUnbound = running === undefined && problem.code === 'slot.not_ready'
     return {
       bound,
-      problem: isUnbound ? undefined : problem,
+      problem: isUnbound ? await programProblem(sources, bound) : problem,
       fingerprint: undefined,
       thinking: undefined,
       restartNeeded: [],
       drift: [],
     }
+  }
+}
+
+/** Without its program a slot needs more than a model, and its owner may know now. */
+async function programProblem(sources: LaunchSources, bound: SlotBinding | undefined): Promise<Hal0Error | undefined> {
+  const key = bound === undefined ? undefined : runnerKeyOf(bound.config, bound.profileRunner)
+  const runner = key === undefined ? undefined : sources.runners.find(key)
+  try {
+    await runner?.findCommand()
+    return undefined
+  } catch (cause) {
+    return toHal0Error(cause)
   }
 }
 

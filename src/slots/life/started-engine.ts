@@ -31,7 +31,7 @@ export function endpointOf(engine: StartedEngine, thinking: ThinkingChoice | und
     alias: aliasOf(engine),
     onClientAbort: runner.onClientAbort,
     ...(runner.usageOnRequest === true ? { usageOnRequest: true } : {}),
-    ...(runner.key === 'comfyui' ? { dialect: 'comfyui' } : {}),
+    ...(runner.key === 'comfyui' ? { protocol: 'comfyui' } : {}),
     routes: runner.routes,
     // What was pinned when this engine started is its own: nothing a request says is to look as if it could change it.
     enableThinking: launch.thinking.pinnedBy === undefined ? thinking?.enabled : undefined,

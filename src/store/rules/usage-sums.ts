@@ -1,6 +1,7 @@
-import type { RequestRecord, TokenUsage } from '../../contract/request-record.ts'
+import { countable, isErrorStatus, type RequestRecord, type TokenUsage } from '../../contract/request-record.ts'
 import type { UsageBy, UsageGroup, UsageReport, UsageSums } from '../../contract/usage.ts'
 import { HOUR_MS, isoTime } from '../../kernel/units.ts'
+import { usesTokens } from './uses-tokens.ts'
 
 /** Whose requests are summed, in which hour; '' = none. */
 export interface UsageKey {
@@ -24,9 +25,6 @@ export interface UsageRow extends UsageKey {
 export type GroupValue = string | number
 
 export const DAY_MS = 24 * HOUR_MS
-
-/** Errors begin here. */
-const FIRST_ERROR_STATUS = 400
 
 /** The beginning of the hour, or with `DAY_MS` of the day, that `atMs` (epoch ms) is in. */
 export function beginningOf(atMs: number, lengthMs: number): number {
@@ -63,19 +61,20 @@ export function noSums(): GrowingSums {
   }
 }
 
-/** Adds one request. `unknown`: an engine began a good answer, and nobody told what it used. Source: SPEC 11 "Usage". */
+/** Adds one request. `unknown`: an engine began a good answer to what uses tokens, and nobody told how many. Source: SPEC 11 "Usage". */
 export function addRequest(sums: GrowingSums, record: RequestRecord, usage: TokenUsage | null): void {
   const { status, failure, firstByteMs, elapsedMs } = record
-  const isError = status >= FIRST_ERROR_STATUS
+  const isError = isErrorStatus(status)
   sums.requests++
   if (isError || failure !== undefined) sums.failed++
   const prompt = usage?.promptTokens ?? null
   const completion = usage?.completionTokens ?? null
-  if (prompt === null && completion === null && firstByteMs !== undefined && !isError) sums.unknown++
-  sums.prompt_tokens += whole(prompt)
-  sums.completion_tokens += whole(completion)
-  sums.cached_tokens += whole(usage?.cachedTokens ?? null)
-  sums.busy_ms += whole(Math.round(elapsedMs))
+  const isUntold = prompt === null && completion === null && firstByteMs !== undefined && !isError
+  if (isUntold && usesTokens(record)) sums.unknown++
+  sums.prompt_tokens += countable(prompt)
+  sums.completion_tokens += countable(completion)
+  sums.cached_tokens += countable(usage?.cachedTokens ?? null)
+  sums.busy_ms += countable(Math.round(elapsedMs))
 }
 
 export function addSums(to: GrowingSums, more: UsageSums): void {
@@ -130,9 +129,4 @@ function order([a, sumsA]: [GroupValue, UsageSums], [b, sumsB]: [GroupValue, Usa
 function textOf(value: GroupValue): string | null {
   if (typeof value === 'number') return isoTime(value)
   return value === '' ? null : value
-}
-
-/** An engine may say what it likes; sums only go up, by whole numbers. */
-function whole(value: number | null): number {
-  return value !== null && Number.isSafeInteger(value) && value > 0 ? value : 0
 }

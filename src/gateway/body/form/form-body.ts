@@ -4,7 +4,8 @@ import { badForm, tooLarge } from '../body-errors.ts'
 import type { ClientSilence } from '../client-silence.ts'
 import type { EngineBody } from '../engine-body.ts'
 import { type LiveCheck, RequestBody } from '../live-body.ts'
-import type { FormModel, FormScanner } from './form-scanner.ts'
+import type { FormModel } from './form-fields.ts'
+import type { FormScanner } from './form-scanner.ts'
 import type { KeptForm } from './kept-form.ts'
 import { type BodyEdit, edited, StreamSplice } from './stream-splice.ts'
 
@@ -14,8 +15,6 @@ export interface FormAsked {
   readonly model: FormModel | undefined
   /** As far as it came before or with the model. */
   readonly stream: boolean
-  /** As `stream`; undefined = none. */
-  readonly responseFormat: string | undefined
 }
 
 /** A form of which enough has come to know where it goes; the rest waits at the client's socket. */
@@ -23,8 +22,7 @@ export interface FormBody {
   readonly asked: FormAsked
   /**
    * The form with the engine's name for its model: the bytes of the value are replaced, or a part is put in before the end. `whole` where all of it is
-   * in memory; such a body may be asked for again, a `live` one as long as the one before was
-   * neither started nor stopped.
+   * in memory; such a body may be asked for again, a `live` one is asked for once.
    */
   engineBody(alias: string): EngineBody
   /** Stops it and gives back memory and file, however the request ended. Idempotent. */
@@ -52,8 +50,8 @@ export class ReceivedForm implements FormBody {
 
   constructor(parts: FormParts) {
     this.#parts = parts
-    const { model, stream, responseFormat } = parts.scanner
-    this.asked = { model, stream, responseFormat }
+    const { model, stream } = parts.scanner
+    this.asked = { model, stream }
   }
 
   engineBody(alias: string): EngineBody {
@@ -65,7 +63,7 @@ export class ReceivedForm implements FormBody {
       const pieces = new StreamSplice(edit).apply(inMemory)
       return { kind: 'whole', pieces, sizeBytes: kept.sizeBytes + grownBytes }
     }
-    if (this.#live?.isUsed === true) throw new Error('a form can be sent once')
+    if (this.#live !== undefined) throw new Error('a form can be sent once')
     const baseBytes = isOver ? kept.sizeBytes : announcedBytes
     this.#live = new RequestBody(req, {
       sizeBytes: baseBytes === undefined ? undefined : baseBytes + grownBytes,

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { arrive, incoming, inPieces, taken } from '../../../../test/support/body-world.ts'
+import { CountingBudget } from '../../../../test/support/counting-budget.ts'
 import { Hal0Error } from '../../../kernel/errors.ts'
-import { BodyBudget } from '../body-budget.ts'
 import type { FormBody } from './form-body.ts'
 import { receiveForm } from './receive-form.ts'
 
@@ -116,9 +116,10 @@ async function through(
 ): Promise<{ error: Hal0Error } | { form: FormBody; bytes: Buffer; sizeBytes: number | undefined }> {
   const length = options.announced ? { 'content-length': String(bytes.length) } : {}
   const req = incoming({ 'content-type': contentType, ...length })
-  const budget = new BodyBudget(() => (options.inFile ? 0 : 1e9))
+  const budget = new CountingBudget(() => (options.inFile ? 0 : 1e9))
+  const spill = new CountingBudget(() => 1e9, 'spill_limit_bytes')
   const received = new Promise<{ error: Hal0Error } | { form: FormBody }>((resolve) => {
-    receiveForm({ req }, { limitBytes: 1e6, folder, budget }, (error, body) =>
+    receiveForm({ req }, { limitBytes: 1e6, folder, budget, spill }, (error, body) =>
       resolve(error === undefined ? { form: body } : { error }),
     )
   })
@@ -136,7 +137,7 @@ async function through(
     if ('form' in outcome) outcome.form.release()
     await sent
     req.destroy()
-    expect(budget.heldBytes).toBe(0)
+    expect([budget.heldBytes, spill.heldBytes]).toEqual([0, 0])
   }
 }
 

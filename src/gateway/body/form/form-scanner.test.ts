@@ -59,9 +59,9 @@ describe('what a form says', () => {
     }
   })
 
-  it('stream and response_format', () => {
-    const { scanner } = scan(`${field('stream', 'true')}${field('response_format', 'srt')}${field('model', 'm')}--b--`)
-    expect(scanner).toMatchObject({ stream: true, responseFormat: 'srt' })
+  it('stream', () => {
+    const { scanner } = scan(`${field('stream', 'true')}${field('model', 'm')}--b--`)
+    expect(scanner).toMatchObject({ stream: true })
     expect(scan(`${field('stream', 'false')}--b--`).scanner.stream).toBe(false)
   })
 })

@@ -1,3 +1,4 @@
+import { FormFields, type FormModel } from './form-fields.ts'
 import { readPartHead } from './part-head.ts'
 
 /** Where a body stops being a form, bytes from its start, and what should have stood there. */
@@ -6,24 +7,14 @@ export interface FormFault {
   readonly expected: string
 }
 
-/** The value of the field `model`; offsets in bytes from the start of the body, `end` exclusive. */
-export interface FormModel {
-  readonly start: number
-  readonly end: number
-  readonly value: string
-}
-
 const MAX_HEAD_BYTES = 16 * 1024
 const MAX_PARTS = 1_000
-const MAX_MODEL_BYTES = 4 * 1024
 /** Nobody writes a preamble; a body that is no form at all should be told so early. */
 const MAX_PREAMBLE_BYTES = 64 * 1024
 const [CR, LF, DASH, SPACE, TAB] = [0x0d, 0x0a, 0x2d, 0x20, 0x09]
 /** The line break that belongs to a delimiter. Source: RFC 2046 5.1.1. */
 const BREAK_BYTES = 2
 const HEAD_END = Buffer.from('\r\n\r\n')
-const WATCHED = ['model', 'stream', 'response_format'] as const
-type Watched = (typeof WATCHED)[number]
 
 const [PREAMBLE, DELIMITED, DELIMITED_PADDED, DELIMITED_CR, CLOSING, CLOSED, CLOSED_CR, EPILOGUE, HEAD, CONTENT] = [
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
@@ -41,14 +32,11 @@ const NEXT: Readonly<Record<number, string>> = {
 }
 
 /**
- * Reads multipart/form-data in pieces, in one pass, keeping nothing but the few values it looks for: is it well-formed, and what do `model`, `stream`
- * and `response_format` say? Strict, since what it forwards is read again by an engine: line breaks are CRLF, whatever begins a line with the boundary
+ * Reads multipart/form-data in pieces, in one pass, keeping nothing but the few values it looks for: is it well-formed, and what do `model` and
+ * `stream` say? Strict, since what it forwards is read again by an engine: line breaks are CRLF, whatever begins a line with the boundary
  * is a delimiter, and a form names its model once. Source: RFC 7578, RFC 2046 5.1, SPEC 11 "multipart is streamed".
  */
 export class FormScanner {
-  model: FormModel | undefined
-  stream = false
-  responseFormat: string | undefined
   /** Where the delimiter of the end begins, its line break included; undefined = it has not come. −2 = the form begins with it. */
   closeAt: number | undefined
   readonly #delimiter: Buffer
@@ -60,14 +48,19 @@ export class FormScanner {
   #parts = 0
   readonly #head: number[] = []
   #headMatched = 0
-  #watched: Watched | undefined
-  #value: Buffer[] = []
-  #valueBytes = 0
-  #contentAt = 0
-  #wasTold = new Set<Watched>()
+  readonly #fields = new FormFields()
 
   constructor(boundary: string) {
     this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
+  }
+
+  /** Undefined = it has not come. */
+  get model(): FormModel | undefined {
+    return this.#fields.model
+  }
+
+  get stream(): boolean {
+    return this.#fields.stream
   }
 
   /** After a fault the scanner is spent. */
@@ -78,7 +71,7 @@ export class FormScanner {
       let expected: string | undefined
       if (this.#state === CONTENT || this.#state === PREAMBLE) {
         at = this.#search(piece, at)
-        if (this.#state === DELIMITED) expected = this.#endContent(this.#base + at)
+        if (this.#state === DELIMITED) expected = this.#fields.end(this.#base + at - this.#delimiter.length)
         else expected = this.#tooLong(this.#base + at)
       } else expected = this.#step(piece[at] ?? 0, this.#base + ++at)
       if (expected !== undefined) return { offset: this.#base + Math.max(0, at - 1), expected }
@@ -129,11 +122,7 @@ export class FormScanner {
     if (!head.ok) return head.error
     this.#state = CONTENT
     this.#matched = 0
-    this.#contentAt = end
-    this.#watched = WATCHED.find((name) => name === head.value.name)
-    if (this.#watched !== 'model') return undefined
-    if (head.value.isFile) return 'the field "model" as text, not as a file'
-    return this.#wasTold.has('model') ? 'one field "model" only' : undefined
+    return this.#fields.begin(head.value.name, head.value.isFile, end)
   }
 
   /** Goes on to the next delimiter, or to the end of the piece; tells where it got. */
@@ -148,18 +137,18 @@ export class FormScanner {
       }
       if (this.#matched === delimiter.length) return this.#found(at)
       if (at === piece.length) return at
-      this.#keep(delimiter.subarray(0, this.#matched))
+      this.#fields.push(delimiter.subarray(0, this.#matched))
       this.#matched = 0
     }
     const found = piece.indexOf(delimiter, at)
     if (found >= 0) {
-      this.#keep(piece.subarray(at, found))
+      this.#fields.push(piece.subarray(at, found))
       return this.#found(found + delimiter.length)
     }
     const tail = piece.lastIndexOf(CR)
     const begins = tail >= at && piece.length - tail < delimiter.length && delimiter.indexOf(piece.subarray(tail)) === 0
     this.#matched = begins ? piece.length - tail : 0
-    this.#keep(piece.subarray(at, begins ? tail : piece.length))
+    this.#fields.push(piece.subarray(at, begins ? tail : piece.length))
     return piece.length
   }
 
@@ -169,46 +158,10 @@ export class FormScanner {
     return at
   }
 
-  #keep(bytes: Buffer): void {
-    if (this.#watched === undefined) return
-    this.#valueBytes += bytes.length
-    // What is too long is refused, or not looked at.
-    if (this.#valueBytes <= MAX_MODEL_BYTES) this.#value.push(Buffer.from(bytes))
-  }
-
   #tooLong(at: number): string | undefined {
     if (this.#state === PREAMBLE && at > MAX_PREAMBLE_BYTES) {
       return `a line that begins with ${this.#delimiter.toString('latin1', BREAK_BYTES)}`
     }
-    if (this.#watched === 'model' && this.#valueBytes > MAX_MODEL_BYTES) return MODEL_RULE
-    return undefined
-  }
-
-  /** The part's content ended with the delimiter that ends at `delimiterEnd`. */
-  #endContent(delimiterEnd: number): string | undefined {
-    const watched = this.#watched
-    if (watched === undefined) return undefined
-    const sizeBytes = this.#valueBytes
-    const value = sizeBytes > MAX_MODEL_BYTES ? undefined : decoded(Buffer.concat(this.#value))
-    this.#watched = undefined
-    this.#value = []
-    this.#valueBytes = 0
-    this.#wasTold.add(watched)
-    if (watched === 'stream') this.stream = value === 'true' || value === 'True' || value === '1'
-    else if (watched === 'response_format') this.responseFormat = value
-    else if (value === undefined) return MODEL_RULE
-    else this.model = { start: this.#contentAt, end: delimiterEnd - this.#delimiter.length, value }
-    return undefined
-  }
-}
-
-const MODEL_RULE = `a model name of at most ${MAX_MODEL_BYTES} bytes of valid UTF-8`
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function decoded(bytes: Buffer): string | undefined {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
+    return this.#fields.tooLong()
   }
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RecordingSink, taken } from '../../../../test/support/body-world.ts'
+import { CountingBudget } from '../../../../test/support/counting-budget.ts'
 import { heldBytes } from '../../../../test/support/held-memory.ts'
 import { ManualClock } from '../../../../test/support/manual-clock.ts'
 import type { Hal0Error } from '../../../kernel/errors.ts'
@@ -269,7 +270,73 @@ describe('a form whose model comes last, or never', () => {
   it('says so when there is nowhere to keep it', async () => {
     const { outcome } = await receiving(length(5 * MIB), { folder: join(import.meta.filename, 'below a file') })
     client.write(fileHead + file)
-    expect(await outcome).toMatchObject({ code: 'internal' })
+    expect(await outcome).toMatchObject({
+      code: 'internal',
+      message: expect.stringMatching(/kept in .*below a file: E\w+/) as string,
+    })
+  })
+
+  it('the folder is made where it is missing, also when it was taken away', async () => {
+    const below = join(folder, 'a', 'b')
+    for (let nth = 0; nth < 2; nth++) {
+      const { outcome } = await receiving(length(fileHead.length + file.length + 9), { folder: below })
+      client.write(`${fileHead}${file}\r\n--b--  `)
+      formOf(await outcome).release()
+      client.destroy()
+      stop()
+      rmSync(join(folder, 'a'), { recursive: true })
+    }
+    await expect.poll(openFiles).toBe(0)
+  })
+
+  it('a client that leaves while the file is being made leaves no file', async () => {
+    const { req, outcome, cancel } = await receiving(length(5 * MIB))
+    void outcome
+    req.on('data', () => cancel())
+    client.write(fileHead + file)
+    await expect.poll(() => req.socket.bytesRead).toBeGreaterThan(2 * MIB)
+    await expect.poll(() => [openFiles(), readdirSync(folder)]).toEqual([0, []])
+  })
+
+  it('all files together have a limit: 429 beside others, 413 alone; what ended gives its room back', async () => {
+    const spill = new CountingBudget(() => 5 * MIB, 'spill_limit_bytes')
+    const first = await receiving(length(50 * MIB), { spill })
+    const [firstClient, firstStop] = [client, stop]
+    client.write(fileHead + file)
+    await expect.poll(() => spill.heldBytes).toBeGreaterThan(1.9 * MIB)
+    const second = await receiving(length(50 * MIB), { spill })
+    client.write(fileHead + file + file)
+    const full = await second.outcome
+    expect(full).toMatchObject({ code: 'dispatch.queue_full', retryAfterS: 5, details: { spill_limit_bytes: 5 * MIB } })
+    client.destroy()
+    stop()
+    first.cancel()
+    firstClient.destroy()
+    firstStop()
+    expect(spill.heldBytes).toBe(0)
+    const alone = await receiving(length(50 * MIB), { spill })
+    client.write(fileHead + file + file + file)
+    const tooLong = await alone.outcome
+    expect(tooLong).toMatchObject({ code: 'request.too_large', details: { limit_bytes: 5 * MIB } })
+    expect(spill.heldBytes).toBe(0)
+  })
+
+  it('a client that drips is told so, although each byte is waited for at the disk', async () => {
+    const clock = new ManualClock()
+    const silence = new ClientSilence(clock, () => 8_000)
+    const { req, outcome } = await receiving(length(5 * MIB), { silence, budget: new CountingBudget(() => 0) })
+    let isOver = false
+    void outcome.then(() => (isOver = true))
+    const before = req.socket.bytesRead
+    for (let nth = 1; nth <= 100 && !isOver; nth++) {
+      client.write('x')
+      await expect.poll(() => req.socket.bytesRead).toBe(before + nth)
+      // Watched again once it is written.
+      await expect.poll(() => clock.pendingTimers).toBe(1)
+      await clock.advance(1_000)
+    }
+    const error = await outcome
+    expect(error instanceof Error && statusOfBodyError(error)).toBe(408)
   })
 })
 

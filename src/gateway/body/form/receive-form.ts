@@ -1,21 +1,16 @@
 import type { IncomingMessage } from 'node:http'
-import { Hal0Error, toHal0Error } from '../../../kernel/errors.ts'
-import type { BodyBudget } from '../body-budget.ts'
+import { Hal0Error } from '../../../kernel/errors.ts'
 import { announcedBytes, badForm, refusedEncoding, silentClient, tooLarge } from '../body-errors.ts'
 import type { ClientSilence, Sender } from '../client-silence.ts'
 import type { Receiving } from '../read-body.ts'
 import { boundaryOf } from './boundary.ts'
 import { type FormBody, ReceivedForm } from './form-body.ts'
 import { type FormFault, FormScanner } from './form-scanner.ts'
-import { KeptForm } from './kept-form.ts'
+import { type KeepOptions, KeptForm } from './kept-form.ts'
 
-export interface ReceiveFormOptions {
+export interface ReceiveFormOptions extends KeepOptions {
   /** A longer form is refused, or broken off where its length shows only later. */
   readonly limitBytes: number
-  /** Folder for what is too long to be kept in memory; made when it is needed. */
-  readonly folder: string
-  /** Of all bodies in memory; where it has nothing left, the folder is used. */
-  readonly budget?: BodyBudget | undefined
   /** Absent = a client may take any time. */
   readonly silence?: ClientSilence | undefined
 }
@@ -26,7 +21,8 @@ export type FormTaker = (...outcome: [error: Hal0Error, form: undefined] | [erro
 /**
  * Reads a form until it is known which model it asks for, or until it ends; then the client is held back. Calls back at once for what the headers
  * rule out. Whoever sees the client leave cancels. Errors: `request.too_large` (at once when Content-Length says so), `request.invalid` (compressed,
- * no boundary, malformed or cut off, with the byte; 408 by `statusOfBodyError` when the client fell silent), `internal` (no room for the file).
+ * no boundary, malformed or cut off, with the byte; 408 by `statusOfBodyError` when the client fell silent), `dispatch.queue_full` (no room in
+ * the folder for what comes before the model, beside that of others), `internal` (the file system has none).
  * What is wrong with the part that comes later fails the sink of the engine's body. Source: SPEC 11 "Bodies".
  */
 export function receiveForm(
@@ -39,6 +35,7 @@ export function receiveForm(
 
 class FormReceiver implements Receiving, Sender {
   quietLooks = 0
+  freshBytes = 0
   readonly #req: IncomingMessage
   readonly #options: ReceiveFormOptions
   readonly #done: FormTaker
@@ -57,7 +54,7 @@ class FormReceiver implements Receiving, Sender {
     this.#options = options
     this.#done = done
     this.#announcedBytes = announcedBytes(req)
-    this.#kept = new KeptForm(options.folder, options.budget)
+    this.#kept = new KeptForm(options)
     const boundary = boundaryOf(req.headers['content-type'])
     this.#boundary = boundary ?? ''
     this.#scanner = new FormScanner(this.#boundary)
@@ -99,37 +96,28 @@ class FormReceiver implements Receiving, Sender {
 
   readonly #onData = (piece: Buffer): void => {
     if (this.#isOver) return
-    this.quietLooks = 0
+    this.freshBytes += piece.length
     this.#sizeBytes += piece.length
     const { limitBytes } = this.#options
     if (this.#sizeBytes > limitBytes) return this.#fail(tooLarge(limitBytes, 'form_limit_bytes'))
     const fault = this.#scanner.push(piece)
     if (fault !== undefined) return this.#faulty(fault)
-    if (this.#keep(piece)) {
-      this.#look()
-      return
-    }
+    const kept = this.#kept.push(piece, this.#onWritten)
+    if (kept instanceof Hal0Error) return this.#fail(kept)
+    if (kept === 'kept') return void this.#look()
     // The disk is slower than the client.
     this.#isWriting = true
     this.#req.pause()
     this.#options.silence?.forget(this)
   }
 
-  /** False = it is being written. */
-  #keep(piece: Buffer): boolean {
-    try {
-      return this.#kept.push(piece, (error) => {
-        if (this.#isOver) return
-        this.#isWriting = false
-        if (error !== undefined) return this.#fail(toHal0Error(error))
-        if (this.#look()) return
-        this.#options.silence?.watch(this)
-        this.#req.resume()
-      })
-    } catch (thrown) {
-      this.#fail(toHal0Error(thrown))
-      return true
-    }
+  readonly #onWritten = (error: Hal0Error | undefined): void => {
+    if (this.#isOver) return
+    this.#isWriting = false
+    if (error !== undefined) return this.#fail(error)
+    if (this.#look()) return
+    this.#options.silence?.watch(this)
+    this.#req.resume()
   }
 
   /** Is enough known to go on? */
