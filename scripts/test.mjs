@@ -22,7 +22,7 @@ const { values } = parseArgs({
 /** Projects whose tests need tools that CI installs. */
 const toolProjects = new Set(['contract', 'gateway', 'engines', 'lab'])
 /** A run that takes longer hangs. */
-const runLimitMs = 15 * 60_000
+const runLimitMs = 25 * 60_000
 
 /** Runs a command on this terminal; resolves with its exit code, null when it was killed. */
 function run([program, ...args], stdio) {

@@ -11,7 +11,7 @@ export function bytesInWords(sizeBytes: number): string {
 }
 
 /** A setting under `[server]` that no single body may exceed. */
-export type LimitKey = 'json_limit_bytes' | 'form_limit_bytes' | 'body_memory_bytes' | 'spill_limit_bytes'
+type LimitKey = 'json_limit_bytes' | 'form_limit_bytes' | 'body_memory_bytes' | 'spill_limit_bytes'
 
 /** 413. `key`: the setting that says so. */
 export function tooLarge(limitBytes: number, key: LimitKey): Hal0Error {

@@ -66,6 +66,7 @@ describe('a body', () => {
     ['coded', { 'transfer-encoding': 'gzip, chunked' }, undefined, 'request.invalid', /chunked alone/],
     ['no JSON', {}, '{"a":1,\n"b" 2}', 'request.invalid', /line 2, column 5: expected ':'/],
     ['no JSON behind a mark', {}, '\ufeff{"a" 1}', 'request.invalid', /line 1, column 6/],
+    ['two marks', { 'content-length': '19' }, '\ufeff\ufeff{"model":"a"}', 'request.invalid', /line 1, column 1/],
     ['cut off', {}, '{"a":', 'request.invalid', /ends too early/],
     ['a model that is no string', {}, '{"model":1}', 'request.invalid', /not a string/],
   ])('%s: refused once, nothing is held', async (_name, headers, body, code, message) => {

@@ -122,7 +122,7 @@ class JsonReceiver implements Receiving, Sender, JsonBody {
   /** A body in one piece, which is neither copied nor waited for any longer. */
   #whole(piece: Buffer): void {
     const text = piece[0] === BOM_FIRST && piece[1] === 0xbb && piece[2] === 0xbf ? piece.subarray(3) : piece
-    const scanned = scanBody(text)
+    const scanned = scanBody(piece)
     if (!scanned.ok) return this.#fail(badJson(scanned.error, text))
     this.pieces = [text]
     this.sizeBytes = text.length

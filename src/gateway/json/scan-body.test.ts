@@ -104,6 +104,24 @@ describe('scanBody against JSON.parse', () => {
   })
 })
 
+// Half a mark, or a second one, was stepped over: the name was then put into the body some bytes beside its place.
+it.each([
+  ['one byte of a mark', [0xef], 0],
+  ['two bytes of a mark', [0xef, 0xbb], 0],
+  ['two marks', [0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf], 0],
+  ['a mark and half of one', [0xef, 0xbb, 0xbf, 0xef], 0],
+])('%s is no JSON, in any pieces', (_name, mark, offset) => {
+  const bytes = Buffer.concat([Buffer.from(mark), bytesOf('{"model":"a"}')])
+  expect(scanBody(bytes)).toMatchObject({ ok: false, error: { offset } })
+  for (let size = 1; size < bytes.length; size++) {
+    const scan = new BodyScan()
+    let fault
+    for (let at = 0; at < bytes.length && fault === undefined; at += size)
+      fault = scan.push(bytes.subarray(at, at + size))
+    expect(fault).toMatchObject({ offset })
+  }
+})
+
 describe('model', () => {
   it.each([
     ['plain', '{"model":"a"}', 'a'],

@@ -8,6 +8,7 @@ export type { BodyFacts } from './body-facts.ts'
 
 /** UTF-8 byte order mark. */
 const BOM = [0xef, 0xbb, 0xbf] as const
+const MARK_START = Uint8Array.of(BOM[0])
 /** Counting lines is for people who look for a mistake in an editor; a fault farther in is told by its byte alone. */
 const MAX_COUNTED_BYTES = 1024 * 1024
 
@@ -29,6 +30,11 @@ export class BodyScan {
   /** After a fault the scan is spent; its offset counts from the start of the text. */
   push(piece: Uint8Array): ScanFault | undefined {
     const text = this.#isBegun ? piece : this.#behindMark(piece)
+    // Half a mark is no mark, and begins no JSON.
+    if (this.#isBegun && this.#bomBytes % BOM.length !== 0) {
+      this.#bomBytes = 0
+      return this.#scanner.push(MARK_START)
+    }
     const fault = this.#scanner.push(text)
     // The earlier of the two, whatever the pieces are.
     return this.#notAnObject() ?? fault
@@ -62,9 +68,12 @@ export class BodyScan {
   }
 }
 
-/** The same for a body that is there as a whole: the quickest way to its facts. */
+/** The same for a body that is there as a whole: the quickest way to its facts. A mark may stand before it, as for `BodyScan`. */
 export function scanBody(bytes: Uint8Array): Result<BodyFacts, ScanFault> {
-  const whole = scanWhole(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
+  const markBytes = bytes[0] === BOM[0] && bytes[1] === BOM[1] && bytes[2] === BOM[2] ? BOM.length : 0
+  const { buffer, byteOffset, length } = bytes
+  const isText = markBytes === 0 && Buffer.isBuffer(bytes)
+  const whole = scanWhole(isText ? bytes : Buffer.from(buffer, byteOffset + markBytes, length - markBytes))
   if (whole !== undefined) return ok(whole)
   const scan = new BodyScan()
   const fault = scan.push(bytes)
