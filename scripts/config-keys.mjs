@@ -28,7 +28,7 @@ export const files = {
       'server.json_limit_bytes': 'A longer JSON body is refused with 413.',
       'server.form_limit_bytes': 'A longer multipart form (audio) is refused with 413. Forms are streamed.',
       'server.body_memory_bytes':
-        'Memory for the bodies of all requests that wait or are read; the next one gets 429 with `Retry-After`.',
+        'Memory for the bodies of all requests that wait or are read; the next one gets 429 with `Retry-After`, one that is larger than all of it 413.',
       'server.spill_limit_bytes':
         'Disk, in `var-lib/hal0/tmp`, for all forms whose `model` comes behind a file; the next one gets 429 with `Retry-After`.',
       'slots.port_range': 'Ports for engines: lowest and highest.',

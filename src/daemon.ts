@@ -22,7 +22,7 @@ import { prepareHome } from './files/prepare-home.ts'
 import { openFleet } from './fleet.ts'
 import { createFrontDoor, listen } from './front-door.ts'
 import { gatewaySettingsOf } from './gateway/settings.ts'
-import { wireGateway } from './gateway-wiring.ts'
+import { upToDate, wireGateway } from './gateway-wiring.ts'
 import { readHostMemory } from './hardware/memory.ts'
 import type { MemoryMeter } from './hardware/memory-meter.ts'
 import { systemClock } from './kernel/clock.ts'
@@ -176,7 +176,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     guard,
     daemon: facts,
     closing: closing.signal,
-    ports: management.ports,
+    ports: { ...management.ports, ...upToDate(management.ports, ledger) },
     explainRoute: explain,
   })
   const server = createFrontDoor({ gateway, api, log })

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Guard } from './access/guard.ts'
+import type { ManagementPorts } from './api/api-context.ts'
 import type { LiveSettings } from './config/settings/live-settings.ts'
 import type { RouteExplanation } from './contract/route-explanation.ts'
 import type { EventBus } from './events/bus.ts'
@@ -72,6 +73,25 @@ export function wireGateway(wiring: GatewayWiring): WiredGateway {
       const problemOf = (slot: string): string | null => slots.row(slot)?.config_problem ?? null
       const walk = { rows: slots.views(), unknownModel, onDemandSlot, registered, runnersFor, problemOf }
       return explainRoute({ ...question, ...walk })
+    },
+  }
+}
+
+/** The counts and sums that are asked for, with all requests that are over by then: whoever has their answer finds it counted. */
+export function upToDate(
+  { metrics, usage }: Pick<ManagementPorts, 'metrics' | 'usage'>,
+  ledger: Pick<RequestLedger, 'flush'>,
+): Pick<ManagementPorts, 'metrics' | 'usage'> {
+  return {
+    metrics: () => {
+      ledger.flush()
+      return metrics()
+    },
+    usage: {
+      report: (query) => {
+        ledger.flush()
+        return usage.report(query)
+      },
     },
   }
 }

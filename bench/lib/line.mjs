@@ -5,7 +5,7 @@ export const FULL = {
   rounds: 5,
   seconds: 1,
   pacedSeconds: 1.5,
-  warmSeconds: 2,
+  warmSeconds: 6,
   memoryRounds: 3,
   uploadRounds: 1,
   openStreams: [1000, 5000],

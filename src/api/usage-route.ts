@@ -10,12 +10,19 @@ const DEFAULT_SPAN_MS = 7 * 24 * HOUR_MS
 
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
+const DAY_CHARS = 'yyyy-mm-dd'.length
+
+/** `Date.parse` takes 30 February for 2 March. */
+function isDay(day: string): boolean {
+  return new Date(Date.parse(day)).toISOString().startsWith(day)
+}
+
 /** A time in a query string → epoch ms. A day stands for its beginning in UTC. */
 function timeParam(description: string) {
   const message = 'expected a time like 2026-01-31T18:00:00Z, or a day like 2026-01-31'
   return z
     .string(message)
-    .refine((text) => TIME.test(text) && !Number.isNaN(Date.parse(text)), message)
+    .refine((text) => TIME.test(text) && !Number.isNaN(Date.parse(text)) && isDay(text.slice(0, DAY_CHARS)), message)
     .transform((text) => Date.parse(text))
     .openapi({ type: 'string', format: 'date-time', param: { description } })
 }

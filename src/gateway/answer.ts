@@ -47,7 +47,7 @@ function sendWhole(exchange: Exchange, status: number, headers: readonly string[
 }
 
 /** Puts the error into the request's record; its causes stay in the log. */
-export function noteFailure({ facts }: Exchange, error: Hal0Error): void {
+export function noteFailure({ facts }: Pick<Exchange, 'facts'>, error: Hal0Error): void {
   const told = error.cause instanceof Error ? error.cause.message : ''
   // What is only wrapped says the same again, less its folders.
   const cause = told === '' || told === error.message ? '' : ` (${told})`

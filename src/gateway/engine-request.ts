@@ -1,14 +1,20 @@
+import type { ApiDialect } from '../contract/api-dialect.ts'
 import type { EngineBody } from './body/engine-body.ts'
 import type { HeaderLines } from './rules/headers.ts'
-import type { Dialect, InferenceRoute } from './rules/route-table.ts'
+import type { InferenceRoute } from './rules/route-table.ts'
 
 /**
  * How an engine's answer reaches the client. `told`: success is renamed and checked, errors are put into the dialect's shape. `raw`: status,
  * headers and bytes as they come (`/upstream`). `media`: a success as in `raw`, but events as in `told`; an error as in `told`.
  */
 export type AnswerPlan =
-  | { readonly kind: 'told'; readonly dialect: Dialect; readonly askedName: string; readonly dropsUsageChunk: boolean }
-  | { readonly kind: 'media'; readonly dialect: Dialect; readonly askedName: string }
+  | {
+      readonly kind: 'told'
+      readonly dialect: ApiDialect
+      readonly askedName: string
+      readonly dropsUsageChunk: boolean
+    }
+  | { readonly kind: 'media'; readonly dialect: ApiDialect; readonly askedName: string }
   | { readonly kind: 'raw' }
 
 /** What goes to the engine, ready to be written. */

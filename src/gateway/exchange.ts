@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../access/guard.ts'
+import type { ApiDialect } from '../contract/api-dialect.ts'
 import type { RequestRecord, TokenUsage } from '../contract/request-record.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import { newRequestId } from '../kernel/request-id.ts'
+import type { Placed } from '../kernel/swap-list.ts'
 import type { Framing } from './answers/framing.ts'
 import { validRequestId } from './rules/headers.ts'
 import { pathOf } from './rules/match-route.ts'
-import type { Dialect } from './rules/route-table.ts'
 import { onSocketClose } from './socket-closes.ts'
 
 /** Why an exchange ended when the client is gone; otherwise it is the Hal0Error that the client is still to be told. */
@@ -56,20 +57,19 @@ export interface ExchangeEnds {
 }
 
 /** One request and its answer: who asked, whether they are still there, and the record when it is over. */
-export class Exchange {
+export class Exchange implements Placed {
+  place = -1
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly id: string
   readonly clock: Clock
   readonly facts: ExchangeFacts = {}
   /** The shape of its errors. */
-  dialect: Dialect = 'openai'
+  dialect: ApiDialect = 'openai'
   /** Undefined until the guard has let the request in. */
   caller: Caller | undefined
   /** Answer bytes handed to the connection, headers not counted. */
   bytesSent = 0
-  /** Gives up the body that was read; once no other engine can need it. */
-  dropBody: (() => void) | undefined
   /** As long as no engine has answered. */
   early: EarlyAnswer | undefined
   /** Signs of life in its event stream; undefined = none. */
@@ -97,7 +97,6 @@ export class Exchange {
     this.#forgetSocket = onSocketClose(req.socket, this.#onClose)
     res.once('close', this.#onClose)
     // What there is to know about a broken connection comes with 'close'.
-    req.on('error', nothing)
     res.on('error', nothing)
   }
 

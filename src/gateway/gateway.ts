@@ -6,6 +6,7 @@ import type { Publisher } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Hal0Error, messageOf, toHal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
+import { SwapList } from '../kernel/swap-list.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import type { Slots } from '../slots/slots.ts'
 import { sendError, sendPreflight } from './answer.ts'
@@ -75,17 +76,22 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const { imageDefaults = () => ({}), speechDefaults = () => ({}) } = deps
   const startedMs = clock.nowMs()
   const pools = new EnginePools(clock)
-  const exchanges = new Set<Exchange>()
+  const exchanges = new SwapList<Exchange>()
   const unsubscribe = slots.onEngineGone((attemptId) => pools.forget(attemptId))
   const closing = new AbortController()
   // One listener for each image that is being painted, and there may be any number.
   setMaxListeners(0, closing.signal)
-  const bodies = {
-    budget: new BodyBudget(() => settings.bodyMemoryBytes),
-    spill: new BodyBudget(() => settings.spillLimitBytes, 'spill_limit_bytes'),
-    silence: new ClientSilence(clock, () => settings.clientStallS * SECOND_MS),
-    spillFolder,
+  const budget = new BodyBudget(() => settings.bodyMemoryBytes)
+  const silence = new ClientSilence(clock, () => settings.clientStallS * SECOND_MS)
+  const json = {
+    get limitBytes() {
+      return settings.jsonLimitBytes
+    },
+    budget,
+    silence,
   }
+  const spill = new BodyBudget(() => settings.spillLimitBytes, 'spill_limit_bytes')
+  const bodies = { json, budget, spill, silence, spillFolder }
   const inference: InferenceDeps = {
     slots,
     settings,
@@ -99,7 +105,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     speechDefaults,
     refusalOf,
   }
-  const listings = createCoalescer()
+  const checkpoints = createCoalescer()
   let onEmpty: (() => void) | undefined
 
   function refusalOf(name: string, wanted: InferenceRoute, said?: string): Hal0Error {
@@ -172,7 +178,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
         return serveInference(exchange, match.route, inference, done)
       case 'images':
         facts.route = IMAGES_PATH
-        return settle(serveImages(exchange, { ...inference, imageDefaults, listings, stopped: closing.signal }), done)
+        return settle(
+          serveImages(exchange, { ...inference, imageDefaults, checkpoints, stopped: closing.signal }),
+          done,
+        )
       case 'upstream':
         facts.route = '/upstream'
         return settle(serveUpstream(exchange, match, inference), done)
@@ -214,13 +223,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const isEmpty = new Promise<void>((resolve) => {
         onEmpty = resolve
       })
-      for (const exchange of [...exchanges]) exchange.end(stopping())
+      for (const exchange of exchanges.all()) exchange.end(stopping())
       bodies.silence.close()
       await pools.close(stopping())
       if (exchanges.size === 0) return
       // A client that takes nothing must not hold the daemon.
       const cancel = clock.setTimer(LAST_WORDS_MS, () => {
-        for (const { res } of exchanges) res.destroy()
+        for (const { res } of exchanges.all()) res.destroy()
       })
       await isEmpty
       cancel()

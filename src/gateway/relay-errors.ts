@@ -17,6 +17,19 @@ export function lostError(slot: string, when: LostWhen, cause: Error): Hal0Error
   })
 }
 
+/** There was no file or port left here to reach the engine with; nothing was sent. `cause`: `isOwnShortage`. */
+export function shortageError(slot: string, cause: Error): Hal0Error {
+  return Hal0Error.of('dispatch.queue_full', `hal0 has no connection left to reach slot "${slot}" with`, {
+    retryAfterS: 1,
+    details: {
+      slot,
+      remedy:
+        'Wait for Retry-After; if it comes often, raise the limit of open files (LimitNOFILE= of the service, ulimit -n).',
+    },
+    cause,
+  })
+}
+
 /** The engine ended its answer in good order, but it is none. `sample`: how it begins. */
 export function brokenAnswerError(slot: string, end: { readonly why: string; readonly sample?: string }): Hal0Error {
   const sample = end.sample === undefined ? {} : { sample: end.sample }

@@ -1,15 +1,16 @@
 import { errorEventBody } from '../contract/error-event.ts'
 import type { CancelTimer } from '../kernel/clock.ts'
-import { Hal0Error, toHal0Error } from '../kernel/errors.ts'
+import { Hal0Error, isOwnShortage, toHal0Error } from '../kernel/errors.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import type { Lease } from '../slots/slots.ts'
 import { noteFailure, sendError } from './answer.ts'
 import { type AnswerEnd, AnswerWriter } from './answers/answer-writer.ts'
+import type { ClientFlow } from './answers/client-outlet.ts'
 import { createStallGuard, type StallGuard } from './answers/stall-guard.ts'
 import { statusOfBodyError } from './body/body-errors.ts'
 import type { EngineRequest } from './engine-request.ts'
 import { CLIENT_GONE, type EndReason, type Exchange } from './exchange.ts'
-import { brokenAnswerError, lostError, overtimeError, stalledError } from './relay-errors.ts'
+import { brokenAnswerError, lostError, overtimeError, shortageError, stalledError } from './relay-errors.ts'
 import { DEATH_NEWS_MS, type RelayDeps, type RelayOutcome } from './relay-ports.ts'
 import { unsupportedByEngine } from './rules/check-route.ts'
 import { wrapEngineError } from './rules/wrap-engine-error.ts'
@@ -31,15 +32,18 @@ export function relay(
 }
 
 const NO_BODY = { kind: 'none' } as const
+/** A shorter one may stay where it is. */
+const LONG_BODY_BYTES = 16 * 1024
 
 /** The life of one request at one engine. Every end goes through `#finish`, once. */
-class Relay implements ExchangeFollower {
+class Relay implements ExchangeFollower, ClientFlow {
   readonly #exchange: Exchange
   readonly #lease: Lease
   #request: EngineRequest
   readonly #deps: RelayDeps
   readonly #done: (outcome: RelayOutcome) => void
-  readonly #guard: StallGuard
+  /** Made when there is something to wait for: most answers come in one piece. */
+  #guard: StallGuard | undefined
   readonly #writer: AnswerWriter
   readonly #connection: EngineConnection
   /** The request is being written, or was. */
@@ -73,22 +77,10 @@ class Relay implements ExchangeFollower {
     this.#deps = deps
     this.#done = done
     const { settings, clock, pools } = deps
-    this.#guard = createStallGuard(clock, settings.stallS * SECOND_MS, () =>
-      this.#lose(stalledError(lease.slot, settings.stallS)),
-    )
     const { answer } = request
-    this.#writer = new AnswerWriter(exchange, answer, {
-      aliasIsAsked: answer.kind === 'told' && answer.askedName === lease.endpoint.alias,
-      clientStallMs: settings.clientStallS * SECOND_MS,
-      onHold: () => {
-        this.#connection.pause()
-        this.#guard.hold()
-      },
-      onGo: () => {
-        this.#guard.go()
-        this.#connection.resume()
-      },
-    })
+    const aliasIsAsked = answer.kind === 'told' && answer.askedName === lease.endpoint.alias
+    const clientStallMs = settings.clientStallS * SECOND_MS
+    this.#writer = new AnswerWriter(exchange, answer, { aliasIsAsked, clientStallMs }, this)
     this.#connection = pools.take(lease)
     const { totalS } = settings
     if (totalS > 0)
@@ -136,7 +128,7 @@ class Relay implements ExchangeFollower {
 
   onPause(hasBody: boolean): void {
     if (this.#isOver) return
-    if (hasBody) this.#guard.seen()
+    if (hasBody) this.#watch().seen()
     this.#lease.moved()
     if (!this.#discarding) this.#writer.flush()
   }
@@ -155,9 +147,11 @@ class Relay implements ExchangeFollower {
     if (this.#isOver) return
     // The client's body came to nothing.
     if (error instanceof Hal0Error) return this.#fail(error, statusOfBodyError(error))
+    if (!this.#wasSent && isOwnShortage(error)) return this.#fail(shortageError(this.#lease.slot, error))
     this.#writer.flush()
     if (this.#answerBegan) {
-      if (this.#writer.isError && !this.#discarding) return this.#conclude(this.#writer.end())
+      const isTold = this.#writer.isError || this.#writer.hasLastEvent
+      if (isTold && !this.#discarding) return this.#conclude(this.#writer.end())
       return this.#lose(lostError(this.#lease.slot, 'in_answer', error))
     }
     const wasSent = this.#wasSent
@@ -173,6 +167,18 @@ class Relay implements ExchangeFollower {
     if (this.#lease.revokedFor !== undefined) return this.#onRevoked()
     // Whether the engine is dead is for the slot to say; one that lives on after a reset may have meant it.
     this.#cancelWait = this.#deps.clock.setTimer(DEATH_NEWS_MS, wasSent ? lost : () => this.#finish('unread'))
+  }
+
+  // What the client's side tells.
+
+  hold(): void {
+    this.#connection.pause()
+    this.#watch().hold()
+  }
+
+  go(): void {
+    this.#watch().go()
+    this.#connection.resume()
   }
 
   // What ends it from outside.
@@ -199,8 +205,8 @@ class Relay implements ExchangeFollower {
     if (this.#lease.endpoint.onClientAbort !== 'drain' || !this.#wasSent) return this.#finish()
     this.#discarding = true
     // From now on silence counts, also before its first byte: nobody else watches over it.
-    this.#guard.seen()
-    this.#guard.go()
+    this.#watch().seen()
+    this.#watch().go()
     this.#connection.resume()
   }
 
@@ -244,9 +250,18 @@ class Relay implements ExchangeFollower {
 
   /** An engine that answers has what it needs: a long answer must not hold a long prompt. */
   #dropBody(): void {
-    if (this.#request.body.kind !== 'whole') return
+    const { body } = this.#request
+    if (body.kind !== 'whole' || body.sizeBytes < LONG_BODY_BYTES) return
     this.#request = { ...this.#request, body: NO_BODY }
-    this.#exchange.dropBody?.()
+    body.holder?.release()
+  }
+
+  #watch(): StallGuard {
+    const { settings, clock } = this.#deps
+    this.#guard ??= createStallGuard(clock, settings.stallS * SECOND_MS, () =>
+      this.#lose(stalledError(this.#lease.slot, settings.stallS)),
+    )
+    return this.#guard
   }
 
   #noteFirstData(): void {
@@ -257,7 +272,7 @@ class Relay implements ExchangeFollower {
   #finish(outcome: RelayOutcome = 'over'): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#guard.stop()
+    this.#guard?.stop()
     this.#cancelWait?.()
     this.#cancelTotal?.()
     this.#exchange.onEnding(undefined)

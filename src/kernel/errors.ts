@@ -67,6 +67,14 @@ export function errnoOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 }
 
+/** What this process or its machine has run out of: files, memory, ports. */
+const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL'])
+
+/** Did it fail for want of something on our own side? Such an error says nothing about whom it was meant for. */
+export function isOwnShortage(thrown: unknown): boolean {
+  return SHORTAGES.has(errnoOf(thrown) ?? '')
+}
+
 /** For `catch`: undefined where the file is not there; anything else is thrown on. */
 export function undefinedIfMissing(thrown: unknown): undefined {
   if (errnoOf(thrown) === 'ENOENT') return undefined

@@ -9,5 +9,5 @@ export function parseJson(text: string): unknown {
 
 /** An own key of a parsed value; undefined = there is none, or the value has no keys. */
 export function fieldOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(key) : undefined
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined
 }

@@ -164,6 +164,8 @@ export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
     reseed: async (names) => {
       const result = await deps.seeds.reseed(names)
       await slots.syncFiles()
+      // Whoever lists them next sees what each of them lacks; one may be gone again by then.
+      await Promise.all(result.created.map((name) => slots.look(name).catch(() => undefined)))
       return result
     },
   }

@@ -52,6 +52,11 @@ describe('bodies', () => {
     expect(answer.text).toContain('uncompressed')
   })
 
+  it.each(['', 'identity', ' IDENTITY '])('content-encoding "%s" is none', async (encoding) => {
+    const answer = await send(gateway.origin, { ...chat(), headers: { 'content-encoding': encoding } })
+    expect(answer.text).not.toContain('uncompressed')
+  })
+
   it('a transfer coding that is not chunked alone is refused', async () => {
     const socket = connect(gateway.port, '127.0.0.1')
     const head = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n'

@@ -54,6 +54,9 @@ describe('hal0 route', () => {
       stdout: '"agent" on /v1/chat/completions goes to slot agent.\n\n1\tchosen\tslot name\n',
       stderr: '',
     })
+    expect((await hal0('route', '--path', '/upstream/agent')).stdout).toMatch(
+      /^A request to \/upstream\/agent goes to slot agent, to its engine as it is\.$/m,
+    )
     expect((await hal0('route', '--path', '/v1/embeddings')).stdout).toMatch(
       /^A request to \/v1\/embeddings that names no model goes to slot agent\.$/m,
     )

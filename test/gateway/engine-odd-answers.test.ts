@@ -103,6 +103,7 @@ describe('no proper answer: 502 in words', () => {
     ['HTTP/2', 'HTTP/2 200\r\n\r\n'],
     ['a status that is none', `HTTP/1.1 20 OK\r\n${LENGTH}\r\n\r\n${BODY}`],
     ['line feeds alone', `HTTP/1.1 200 OK\n${JSON_TYPE}\n${LENGTH}\n\n${BODY}`, true],
+    ['line feeds alone, and the connection left open', `HTTP/1.1 200 OK\n${JSON_TYPE}\n${LENGTH}\n\n${BODY}`],
     ['a line feed in a header', head(JSON_TYPE, LENGTH, 'X-Odd: a\nX-Evil: b') + BODY],
     ['a carriage return in a header', head(JSON_TYPE, LENGTH, 'X-Odd: a\rX-Evil: b') + BODY],
     ['folded headers', head(JSON_TYPE, LENGTH, 'X-Odd: a', ' b') + BODY],

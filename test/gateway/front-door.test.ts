@@ -1,8 +1,9 @@
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOpenGuard } from '../../src/access/guard.ts'
 import { daemonSettingsSchema } from '../../src/config/settings/daemon-settings.ts'
-import { createFrontDoor, listen } from '../../src/front-door.ts'
+import { createFrontDoor, listen, mostConnections } from '../../src/front-door.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import { requestFacts } from '../../src/gateway/rules/request-facts.ts'
 import { gatewaySettingsOf } from '../../src/gateway/settings.ts'
@@ -64,6 +65,8 @@ describe('what the HTTP parser refuses is answered in the one error body, and th
     ['no HTTP', 'hello?api_key=SECRET\r\n\r\n', 400],
     ['a bad header', 'GET /v1/models HTTP/1.1\r\nHost: x\r\nbad header: SECRET\r\n\r\n', 400],
     ['too many headers', `GET /v1/models HTTP/1.1\r\nHost: x\r\nx: ${'SECRET'.repeat(5000)}\r\n\r\n`, 431],
+    ['more headers than are read', `GET /v1/models HTTP/1.1\r\nHost: x\r\n${'a:b\r\n'.repeat(999)}\r\n`, 431],
+    ['no Host', 'GET /v1/models?SECRET HTTP/1.1\r\n\r\n', 400],
     ['two lengths', 'POST /v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
     [
       'an unknown coding',
@@ -116,4 +119,58 @@ it('sends /v1 and /upstream to the gateway and all else to the API', async () =>
   // The gateway's own word: this one has no slots.
   expect(await get('/upstream/a/x')).toContain('slot.not_found')
   for (const path of ['/api/health', '/', '/v1x', '//v1/models']) expect(await get(path)).toMatch(/api$/)
+})
+
+describe('clients leave hal0 the files that it needs itself', () => {
+  it.each([
+    [undefined, Number.POSITIVE_INFINITY],
+    [64, 16],
+    [256, 64],
+    [1_024, 448],
+    [20_000, 9_936],
+  ])('%s open files: %s connections', (files, connections) => {
+    expect(mostConnections(files)).toBe(connections)
+  })
+
+  it('one connection too many ends at once, and is said once; one that ends makes room', async () => {
+    const log: Log = {
+      debug() {},
+      info() {},
+      warn: (facts, message) => void lines.push({ ...facts, message }),
+      error() {},
+      child: () => log,
+    }
+    const server = createFrontDoor({
+      gateway,
+      api: (_request, response) => void response.end('api'),
+      log,
+      maxConnections: 2,
+    })
+    const first = Number(new URL((await listen(server, '127.0.0.1', 0)).url).port)
+    const open = async () => {
+      const socket = connect(first, '127.0.0.1').on('error', () => {})
+      await once(socket, 'connect')
+      return socket
+    }
+    const ended = (socket: Socket) => once(socket.resume(), 'close')
+    try {
+      const held = [await open(), await open()]
+      for (const extra of [await open(), await open()]) await ended(extra)
+      expect(lines.filter((line) => JSON.stringify(line).includes('refused'))).toHaveLength(1)
+      const left = held.map((socket) => ended(socket))
+      for (const socket of held) socket.destroy()
+      await Promise.all(left)
+      const gone = (): Promise<number> =>
+        new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
+      while ((await gone()) > 0);
+      const next = await open()
+      next.write('GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+      let seen = ''
+      for await (const piece of next) seen += String(piece)
+      expect(seen).toMatch(/api$/)
+    } finally {
+      server.close()
+      server.closeAllConnections()
+    }
+  })
 })

@@ -19,6 +19,16 @@ async function lines({ home }: TestDaemon): Promise<Record<string, unknown>[]> {
   return all.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === 'request')
 }
 
+it('whoever has their answer finds it counted and summed', async () => {
+  const world = await startTestDaemon({ a: {} })
+  const client = createClient({ baseUrl: world.daemon.url })
+  for (let n = 1; n <= 20; n++) {
+    await (await world.chat({ stream: n % 2 === 0 })).text()
+    if (n % 4 < 2) expect((await requestsOf(world))[`${CHAT},code=200`]).toBe(n)
+    else expect((await client.usage({})).total.requests).toBe(n)
+  }
+})
+
 it('every request is counted, logged and summed once, whatever became of it', async () => {
   const world = await startTestDaemon({ a: {}, b: {} })
   const { url } = world.daemon

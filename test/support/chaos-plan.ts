@@ -1,4 +1,4 @@
-import type { Dialect } from '../../src/gateway/rules/route-table.ts'
+import type { ApiDialect } from '../../src/contract/api-dialect.ts'
 import type { FakeKnobs } from './start-fake.ts'
 
 /** What is planned to happen to a request; `chaos-answers.ts` says what its client may hear of it. */
@@ -51,7 +51,7 @@ export interface ChaosPlan {
   readonly path: string
   readonly contentType: string
   readonly body: Buffer | undefined
-  readonly dialect: Dialect
+  readonly dialect: ApiDialect
   /** It asked for an event stream. */
   readonly stream: boolean
   /** The name that every `model` of the answer has to have; undefined = not looked at. */
@@ -79,7 +79,7 @@ const PATHS: Readonly<Record<Api, string>> = {
   responses: '/v1/responses',
   messages: '/v1/messages',
 }
-const DIALECTS: Readonly<Record<Api, Dialect>> = {
+const DIALECTS: Readonly<Record<Api, ApiDialect>> = {
   chat: 'openai',
   completions: 'openai',
   responses: 'responses',

@@ -47,7 +47,7 @@ function routeText(told: RouteExplanation, output: Output): string {
 }
 
 function headline({ path, model, slot, decision, would_load, error }: RouteExplanation): string {
-  const load = would_load ? ', which has to be loaded first' : ''
+  const load = would_load && error === null ? ', which has to be loaded first' : ''
   const fallback = decision === 'fallback' ? ' as the fallback (nobody has this name)' : ''
   const whole = path.startsWith('/upstream/') ? ', to its engine as it is' : ''
   const asked = whole !== '' || model === '' ? `A request to ${path}` : `"${model}" on ${path}`

@@ -75,6 +75,8 @@ function addEdits(slot: Command): void {
     create,
     [
       'hal0 slot create mine --model hello --profile chat',
+      'hal0 slot create claude --model hello --binary cpu   # your own llama-server: /v1/messages, /v1/responses too',
+      'hal0 slot create embed --type embedding --model ID   # for /v1/embeddings',
       'hal0 slot create big --model org/name.q8 --device gpu-cuda --ctx-size 32768 --autoload',
     ],
     'Then: hal0 slot load mine && hal0 chat mine "What is a slot?"',

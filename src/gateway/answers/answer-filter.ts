@@ -15,6 +15,10 @@ export interface EventFilter extends AnswerFilter {
   readonly isPassive: boolean
   /** Did the engine say that its answer is complete? A clean end of the connection alone does not. `tail`: the last 2 KiB or less that were sent; lines of HTTP chunking may stand between its lines. */
   isComplete(tail: Buffer): boolean
+  /** Is its very last event among what was sent? More than `isComplete`: nothing can follow, so it does not matter how the connection ended. `tail`: as there. */
+  hasLastEvent(tail: Buffer): boolean
+  /** `rest` came from `end` and is sent now: with what it takes for the client to read the last event, where the engine has not ended that. */
+  finished(rest: Buffer): Buffer
   /** The first event, at most 1 KiB of it; empty where the dialect tells no usage there. */
   readonly head: Buffer
   /** Lines that passed without `push`, while it was passive: nothing is changed, only what `errorEvent` has to know. */

@@ -1,23 +1,22 @@
+import type { ApiDialect } from '../../contract/api-dialect.ts'
 import type { AnswerPlan } from '../engine-request.ts'
 import type { Exchange } from '../exchange.ts'
 import { type AnswerMode, chooseAnswerMode, chooseMediaMode, WHOLE_LIMIT_BYTES } from '../rules/choose-answer-mode.ts'
 import { readUsage } from '../rules/read-usage.ts'
-import type { Dialect } from '../rules/route-table.ts'
-import { type AnswerHead, valueOf } from '../wire/answer-head.ts'
+import type { AnswerHead } from '../wire/answer-head.ts'
 import { type AnswerFilter, NOTHING, untouched } from './answer-filter.ts'
-import { ClientOutlet } from './client-outlet.ts'
+import { type ClientFlow, ClientOutlet } from './client-outlet.ts'
 import { createHeartbeat, type Heartbeat } from './heartbeat.ts'
 import { createJsonFilter, type JsonFilter, renameWhole } from './json-filter.ts'
 import { createEventFilter, type PlacedEventFilter } from './sse-filter.ts'
 import { TAIL_BYTES, TailKeeper } from './tail-keeper.ts'
 
+/** How an answer is written. */
 export interface AnswerWriterOptions {
+  /** The engine knows its model by the very name that was asked for. */
   readonly aliasIsAsked: boolean
   /** Longest time without the client taking a byte while data waits, ms; 0 = none. */
   readonly clientStallMs: number
-  /** The client takes no more for now: hold the engine back. */
-  readonly onHold: () => void
-  readonly onGo: () => void
 }
 
 /** How an engine's answer ended. Only `sent` has been told to the client; the rest is the caller's to tell. */
@@ -35,6 +34,9 @@ const UNFIT_LIMIT_BYTES = 512
 const SAMPLE_CHARS = 120
 /** Enough of the beginning of a JSON answer to find what it says of usage. */
 const HEAD_BYTES = 1024
+
+/** What was chosen for a head of a `told` answer; engines say the same again and again. */
+const knownModes = { asked: new WeakMap<AnswerHead, AnswerMode>(), other: new WeakMap<AnswerHead, AnswerMode>() }
 
 /** Turns an engine's answer into the client's: head, renamed bytes, and an end that the client understands. */
 export class AnswerWriter {
@@ -54,11 +56,11 @@ export class AnswerWriter {
   #collectedBytes = 0
   #isStopped = false
 
-  constructor(exchange: Exchange, plan: AnswerPlan, options: AnswerWriterOptions) {
+  constructor(exchange: Exchange, plan: AnswerPlan, options: AnswerWriterOptions, flow: ClientFlow) {
     this.#exchange = exchange
     this.#plan = plan
     this.#aliasIsAsked = options.aliasIsAsked
-    this.#out = new ClientOutlet(exchange, options)
+    this.#out = new ClientOutlet(exchange, options.clientStallMs, flow)
   }
 
   get isEventStream(): boolean {
@@ -68,6 +70,11 @@ export class AnswerWriter {
   /** The status says all that matters; a body that breaks off changes nothing. */
   get isError(): boolean {
     return this.#mode === 'error'
+  }
+
+  /** The engine has said all, however its connection ended. */
+  get hasLastEvent(): boolean {
+    return this.#events?.hasLastEvent(this.#tail?.bytes() ?? NOTHING) === true
   }
 
   /** Whole chunks of HTTP need not be taken apart. */
@@ -152,7 +159,7 @@ export class AnswerWriter {
         if (this.#plan.kind === 'told' && this.#events?.isComplete(this.#tail?.bytes() ?? NOTHING) === false) {
           return { kind: 'broken', why: 'with an unfinished stream' }
         }
-        this.#out.end(rest)
+        this.#out.end(this.#events?.finished(rest) ?? rest)
         return SENT
       }
       case 'json':
@@ -183,15 +190,20 @@ export class AnswerWriter {
   #modeOf(head: AnswerHead): AnswerMode {
     const plan = this.#plan
     if (plan.kind === 'raw') return 'raw'
-    const { status, lines, framing } = head
+    const known = this.#aliasIsAsked ? knownModes.asked : knownModes.other
+    const before = plan.kind === 'told' ? known.get(head) : undefined
+    if (before !== undefined) return before
+    const { status, framing, contentType, contentEncoding } = head
     const facts = {
       status,
-      contentType: valueOf(lines, 'content-type'),
-      contentEncoding: valueOf(lines, 'content-encoding'),
+      contentType,
+      contentEncoding,
       lengthBytes: framing.kind === 'length' ? framing.bytes : framing.kind === 'none' ? 0 : undefined,
     }
     if (plan.kind === 'media') return chooseMediaMode(facts)
-    return chooseAnswerMode({ ...facts, aliasIsAsked: this.#aliasIsAsked })
+    const mode = chooseAnswerMode({ ...facts, aliasIsAsked: this.#aliasIsAsked })
+    known.set(head, mode)
+    return mode
   }
 
   #endWhole(): AnswerEnd {
@@ -223,13 +235,13 @@ export class AnswerWriter {
     this.push(collected)
   }
 
-  #keepUsage(dialect: Dialect, head: Buffer = NOTHING): void {
+  #keepUsage(dialect: ApiDialect, head: Buffer = NOTHING): void {
     const events = this.#events
     const tail = this.#tail
     this.#exchange.facts.usage = () => readUsage(dialect, events?.head ?? head, tail?.bytes() ?? NOTHING)
   }
 
-  #beat(dialect: Dialect): void {
+  #beat(dialect: ApiDialect): void {
     const { heartbeatMs, clock } = this.#exchange
     if (heartbeatMs === undefined) return
     const send = (bytes: Buffer): void => {
@@ -242,7 +254,7 @@ export class AnswerWriter {
   }
 
   #brokenAs(why: string): AnswerEnd {
-    const type = this.#head === undefined ? undefined : valueOf(this.#head.lines, 'content-type')
+    const type = this.#head?.contentType
     const named = type === undefined ? '' : ` (Content-Type: ${type})`
     return { kind: 'broken', why: `${why}${named}`, sample: this.#text().slice(0, SAMPLE_CHARS) }
   }

@@ -2,16 +2,16 @@ import type { Exchange } from '../exchange.ts'
 import type { AnswerMode } from '../rules/choose-answer-mode.ts'
 import { clientResponseHeaders, isEventStream } from '../rules/headers.ts'
 import { type AnswerHead, valueOf } from '../wire/answer-head.ts'
-import { type ClientStallGuard, createClientStallGuard, takenBytesOf } from './client-stall.ts'
+import type { ClientStallGuard } from './client-stall.ts'
 import { copyOut, copyWritten } from './copy-out.ts'
 import { beginFraming, type Framing, framed, LAST_CHUNK } from './framing.ts'
+import { watchClient } from './watch-client.ts'
 
-export interface ClientOutletOptions {
-  /** Longest time without the client taking a byte while data waits, ms; 0 = none. */
-  readonly clientStallMs: number
-  /** The client takes no more for now. */
-  readonly onHold: () => void
-  readonly onGo: () => void
+/** Who gives the bytes, and hears how the client takes them. */
+export interface ClientFlow {
+  /** The client takes no more for now: hold the engine back. */
+  hold(): void
+  go(): void
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -26,7 +26,8 @@ const EVENT_HEADERS = new Set(['x-accel-buffering'])
  */
 export class ClientOutlet {
   readonly #exchange: Exchange
-  readonly #options: ClientOutletOptions
+  readonly #clientStallMs: number
+  readonly #flow: ClientFlow
   #stallGuard: ClientStallGuard | undefined
   #framing: Framing = 'length'
   #hasBody = true
@@ -36,9 +37,11 @@ export class ClientOutlet {
   #isHeld = false
   #isStopped = false
 
-  constructor(exchange: Exchange, options: ClientOutletOptions) {
+  /** `clientStallMs`: longest time without the client taking a byte while data waits; 0 = none. */
+  constructor(exchange: Exchange, clientStallMs: number, flow: ClientFlow) {
     this.#exchange = exchange
-    this.#options = options
+    this.#clientStallMs = clientStallMs
+    this.#flow = flow
   }
 
   get isChunked(): boolean {
@@ -54,8 +57,8 @@ export class ClientOutlet {
   begin(head: AnswerHead, mode: AnswerMode): void {
     const { res } = this.#exchange
     res.on('drain', this.#onDrain)
-    const isStream = mode === 'events' || isEventStream(valueOf(head.lines, 'content-type'))
-    const lines = clientResponseHeaders(head.lines, isStream ? EVENT_HEADERS : undefined)
+    const isStream = mode === 'events' || isEventStream(head.contentType)
+    const lines = [...headersOf(head, isStream)]
     // Proxies with default settings would collect the stream.
     if (isStream) {
       lines.push('X-Accel-Buffering', 'no')
@@ -85,9 +88,7 @@ export class ClientOutlet {
   /** A whole answer with its length. */
   sendWhole(head: AnswerHead, body: Buffer): void {
     const { res } = this.#exchange
-    const lines = clientResponseHeaders(head.lines)
-    lines.push('Content-Length', String(body.length))
-    this.#exchange.writeHead(head.status, lines)
+    this.#exchange.writeHead(head.status, [...headersOf(head, false), 'Content-Length', String(body.length)])
     this.#isHeadWritten = true
     this.#exchange.bytesSent += body.length
     // As a text it goes into one write with the head.
@@ -128,7 +129,7 @@ export class ClientOutlet {
     if (hasRoom || this.#isHeld) return
     this.#isHeld = true
     this.#guard().watch()
-    this.#options.onHold()
+    this.#flow.hold()
   }
 
   /** The last bytes, and the end. */
@@ -167,31 +168,29 @@ export class ClientOutlet {
   }
 
   #guard(): ClientStallGuard {
-    if (this.#stallGuard !== undefined) return this.#stallGuard
-    const { clock, req, res } = this.#exchange
-    const guard = createClientStallGuard(
-      clock,
-      this.#options.clientStallMs,
-      () => takenBytesOf(req.socket),
-      () => this.#onStall(),
-    )
-    res.once('close', () => guard.rest())
-    this.#stallGuard = guard
-    return guard
+    this.#stallGuard ??= watchClient(this.#exchange, this.#clientStallMs)
+    return this.#stallGuard
   }
 
   readonly #onDrain = (): void => {
     if (!this.#isHeld || this.#isStopped) return
     this.#isHeld = false
     this.#stallGuard?.rest()
-    this.#options.onGo()
+    this.#flow.go()
   }
+}
 
-  #onStall(): void {
-    // A pipelined answer waits for the one before it, not for its client.
-    if (this.#exchange.res.socket === null) return this.#guard().watch()
-    this.#exchange.facts.failure ??= 'client_stalled'
-    // The rest follows from the closed connection, as with any client that leaves.
-    this.#exchange.res.destroy()
-  }
+/** What of a head reaches clients; engines say the same again and again. */
+const known = {
+  plain: new WeakMap<AnswerHead, readonly string[]>(),
+  stream: new WeakMap<AnswerHead, readonly string[]>(),
+}
+
+function headersOf(head: AnswerHead, isStream: boolean): readonly string[] {
+  const cache = isStream ? known.stream : known.plain
+  const before = cache.get(head)
+  if (before !== undefined) return before
+  const lines = clientResponseHeaders(head.lines, isStream ? EVENT_HEADERS : undefined)
+  cache.set(head, lines)
+  return lines
 }

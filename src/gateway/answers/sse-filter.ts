@@ -1,9 +1,10 @@
 import type { ApiDialect } from '../../contract/api-dialect.ts'
+import { parseJson } from '../../kernel/read-json.ts'
 import { asciiBytes, LF } from '../rules/json-bytes.ts'
 import { type EventFilter, NOTHING } from './answer-filter.ts'
 import { DATA_MARK, endOfLastEvent, endOfLastLine, endOfLine, endOfText, isDataAt } from './event-lines.ts'
 import { EventModel, RESPONSE_ENDS } from './event-model.ts'
-import { endsStream, hasEventOfType } from './stream-end.ts'
+import { endsStream, hasDone, hasEventOfType } from './stream-end.ts'
 import { StreamPlace } from './stream-place.ts'
 import { withoutUsageChunk } from './usage-chunk.ts'
 
@@ -94,7 +95,12 @@ class DialectFilter implements PlacedEventFilter {
     const rest = this.#partial
     this.#partial = NOTHING
     // Not noted as sent: where it makes no whole answer it is not sent.
-    return rest
+    return isWholeData(rest) ? this.#rewritten(rest) : NOTHING
+  }
+
+  finished(rest: Buffer): Buffer {
+    this.#sent(rest)
+    return joined(rest, Buffer.from(this.#place.ending))
   }
 
   passed(lines: Buffer): void {
@@ -109,6 +115,17 @@ class DialectFilter implements PlacedEventFilter {
         return hasEventOfType(tail, MESSAGE_ENDS)
       case 'responses':
         return this.#model.isDone || hasEventOfType(tail, RESPONSE_OR_ERROR_ENDS)
+    }
+  }
+
+  hasLastEvent(tail: Buffer): boolean {
+    switch (this.#dialect) {
+      case 'openai':
+        return hasDone(tail)
+      case 'anthropic':
+        return hasEventOfType(tail, MESSAGE_ENDS)
+      case 'responses':
+        return this.isComplete(tail)
     }
   }
 
@@ -163,6 +180,14 @@ class DialectFilter implements PlacedEventFilter {
     out.push(lines.subarray(keptTo))
     return Buffer.concat(out)
   }
+}
+
+/** Do these lines, the last without its end, end in data that is whole? Half a JSON text, or half a name, would only be an error to the client. */
+function isWholeData(lines: Buffer): boolean {
+  const start = endOfLastLine(lines.subarray(0, endOfText(lines, 0, lines.length)))
+  if (!isDataAt(lines, start)) return false
+  const text = lines.toString('utf8', start + DATA_MARK.length).trim()
+  return text === '[DONE]' || !/^[{[]/.test(text) || parseJson(text) !== undefined
 }
 
 function joined(first: Buffer, second: Buffer): Buffer {

@@ -49,8 +49,8 @@ export function hasEventOfType(tail: Buffer, types: readonly Uint8Array[]): bool
   return isFound
 }
 
-/** From the end: where it is, it is among the last lines. */
-function hasDone(tail: Buffer): boolean {
+/** Is `data: [DONE]` among these last bytes? From the end: where it is, it is among the last lines. */
+export function hasDone(tail: Buffer): boolean {
   let at = tail.lastIndexOf(DONE)
   while (at >= 0) {
     const start = tail.lastIndexOf(LF, at) + 1

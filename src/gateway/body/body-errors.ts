@@ -79,7 +79,7 @@ export function statusOfBodyError(error: Hal0Error): number | undefined {
 /** A body that is coded in any way would be taken for its text. Source: RFC 9110 8.4. */
 export function refusedEncoding(req: IncomingMessage): Hal0Error | undefined {
   const encoding = req.headers['content-encoding']
-  if (encoding === undefined || encoding.trim().toLowerCase() === 'identity') return refusedTransfer(req)
+  if (encoding === undefined || /^\s*(?:identity\s*)?$/i.test(encoding)) return refusedTransfer(req)
   return Hal0Error.of(
     'request.invalid',
     `The request body is compressed (Content-Encoding: ${encoding}); send it uncompressed`,

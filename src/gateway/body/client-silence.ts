@@ -1,4 +1,5 @@
 import type { CancelTimer, Clock } from '../../kernel/clock.ts'
+import { type Placed, SwapList } from '../../kernel/swap-list.ts'
 
 /** Looks so often within the limit: silence is seen at most an eighth late. */
 const LOOKS_PER_LIMIT = 8
@@ -6,7 +7,7 @@ const LOOKS_PER_LIMIT = 8
 export const LEAST_SENT_BYTES = 1024
 
 /** Somebody who sends. */
-export interface Sender {
+export interface Sender extends Placed {
   /** Looks since it had sent enough; 0 = it begins anew. */
   quietLooks: number
   /** What it sent since then; whoever hears it adds to it. */
@@ -22,7 +23,7 @@ export interface Sender {
 export class ClientSilence {
   readonly #clock: Clock
   readonly #limitMs: () => number
-  readonly #senders = new Set<Sender>()
+  readonly #senders = new SwapList<Sender>()
   #cancel: CancelTimer | undefined
 
   /** `limitMs` 0 = no limit; asked at each look. */
@@ -56,7 +57,7 @@ export class ClientSilence {
 
   #look(limitMs: number): void {
     this.#cancel = undefined
-    for (const sender of this.#senders) {
+    for (const sender of this.#senders.all()) {
       if (sender.freshBytes >= LEAST_SENT_BYTES) {
         sender.freshBytes = 0
         sender.quietLooks = 0

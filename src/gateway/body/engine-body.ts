@@ -18,9 +18,21 @@ export interface LiveBody {
   stop(): void
 }
 
+/** Gives up the memory of a body. */
+export interface BodyHolder {
+  /** Idempotent. */
+  release(): void
+}
+
 /** What goes to the engine behind the head of the request. */
 export type EngineBody =
   | { readonly kind: 'none' }
   /** All of it, in memory; can be sent again. */
-  | { readonly kind: 'whole'; readonly pieces: readonly Buffer[]; readonly sizeBytes: number }
+  | {
+      readonly kind: 'whole'
+      readonly pieces: readonly Buffer[]
+      readonly sizeBytes: number
+      /** Holds its memory; told when no engine can need it any more. */
+      readonly holder?: BodyHolder
+    }
   | { readonly kind: 'live'; readonly body: LiveBody }

@@ -41,6 +41,7 @@ export function liveBodyOf(req: IncomingMessage, silence?: ClientSilence): LiveB
 
 /** What was kept, then what still arrives. */
 export class RequestBody implements LiveBody, Sender {
+  place = -1
   quietLooks = 0
   freshBytes = 0
   readonly sizeBytes: number | undefined

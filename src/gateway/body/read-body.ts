@@ -56,6 +56,7 @@ export function receiveJson(
 }
 
 class JsonReceiver implements Receiving, Sender, JsonBody {
+  place = -1
   quietLooks = 0
   freshBytes = 0
   pieces: readonly Buffer[] = []

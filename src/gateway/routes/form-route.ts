@@ -28,7 +28,6 @@ export function serveForm(exchange: Exchange, route: InferenceRoute, deps: Infer
     isReceived = true
     exchange.onEnding(undefined)
     if (error !== undefined) return done(refuseBody(exchange, error))
-    exchange.dropBody = () => form.release()
     const end: Served = (failure) => {
       form.release()
       done(failure)

@@ -8,14 +8,7 @@ import { findByName } from '../rules/find-slot.ts'
 import { type ImageMistake, type ImageRequest, readImageRequest } from '../rules/read-image-request.ts'
 import { IMAGES_PATH, IMAGES_ROUTE } from '../rules/route-table.ts'
 import { sentToSlot } from '../send-to-slot.ts'
-import {
-  type InferenceDeps,
-  receiveOptions,
-  routeError,
-  sendJsonToEngine,
-  type Target,
-  waitOf,
-} from './inference-route.ts'
+import { type InferenceDeps, routeError, sendJsonToEngine, type Target, waitOf } from './inference-route.ts'
 import { type PaintDeps, paint } from './paint.ts'
 
 export type ImageDeps = InferenceDeps & PaintDeps
@@ -32,7 +25,7 @@ export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<
   const { facts } = exchange
   const { settings, slots, runnersFor } = deps
   const waitMs = waitOf(exchange, settings.loadWaitS)
-  const read = await readAsked(exchange, receiveOptions(deps))
+  const read = await readAsked(exchange, deps.bodies.json)
   const { body, asked } = read
   try {
     const model = asked.model.kind === 'string' && asked.model.value !== '' ? asked.model.value : undefined
@@ -55,7 +48,14 @@ export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<
     const target: Target = { route: IMAGES_ROUTE, slot, onDemandModel, model, waitMs }
     await sentToSlot(exchange, target, deps, (lease, mayComeAgain, sent) => {
       if (lease.endpoint.protocol !== 'comfyui') {
-        return sendJsonToEngine(exchange, lease, { target, pieces: [body], asked }, mayComeAgain, deps, sent)
+        return sendJsonToEngine(
+          exchange,
+          lease,
+          { target, pieces: [body], asked, holder: read },
+          mayComeAgain,
+          deps,
+          sent,
+        )
       }
       if (!wish.ok) {
         lease.release()

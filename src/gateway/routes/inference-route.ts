@@ -5,6 +5,7 @@ import { EarlyStream } from '../answers/early-stream.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { statusOfBodyError } from '../body/body-errors.ts'
 import type { ClientSilence } from '../body/client-silence.ts'
+import type { BodyHolder } from '../body/engine-body.ts'
 import { type JsonBody, type ReceiveOptions, receiveJson } from '../body/read-body.ts'
 import type { Exchange } from '../exchange.ts'
 import type { BodyFacts } from '../json/body-facts.ts'
@@ -19,8 +20,6 @@ import type { InferenceRoute } from '../rules/route-table.ts'
 import { missingSpeechPairs, type SpeechDefaults } from '../rules/speech-defaults.ts'
 import { type Sent, type Served, type SlotDeps, type SlotTarget, sendToSlot } from '../send-to-slot.ts'
 
-const SPEECH_PATH = '/v1/audio/speech'
-
 export interface InferenceDeps extends SlotDeps {
   /** Ids of models.toml as they are now. */
   readonly registeredModels: () => ReadonlySet<string>
@@ -33,6 +32,8 @@ export interface InferenceDeps extends SlotDeps {
 
 /** What all bodies share that are read at once. */
 export interface Bodies {
+  /** For JSON; made once, says what the settings say at the moment it is asked. */
+  readonly json: ReceiveOptions
   readonly budget: BodyBudget
   /** Of forms on disk. */
   readonly spill: BodyBudget
@@ -55,11 +56,10 @@ export interface Target extends SlotTarget {
 export function serveInference(exchange: Exchange, route: InferenceRoute, deps: InferenceDeps, done: Served): void {
   const waitMs = waitOf(exchange, deps.settings.loadWaitS)
   let isReceived = false
-  const receiving = receiveJson(exchange, receiveOptions(deps), (error, json) => {
+  const receiving = receiveJson(exchange, deps.bodies.json, (error, json) => {
     isReceived = true
     exchange.onEnding(undefined)
     if (error !== undefined) return done(refuseBody(exchange, error))
-    exchange.dropBody = () => json.release()
     const end: Served = (failure) => {
       json.release()
       done(failure)
@@ -95,7 +95,7 @@ function sendJsonToSlot(
     target,
     deps,
     (lease, mayComeAgain, sent) =>
-      sendJsonToEngine(exchange, lease, { target, pieces: json.pieces, asked }, mayComeAgain, deps, sent),
+      sendJsonToEngine(exchange, lease, { target, pieces: json.pieces, asked, holder: json }, mayComeAgain, deps, sent),
     done,
   )
 }
@@ -155,13 +155,14 @@ export interface ReadyJson {
   readonly target: Target
   readonly pieces: readonly Buffer[]
   readonly asked: BodyFacts
+  readonly holder: BodyHolder
 }
 
 /** Hands the request to the leased engine. Releases the lease, and calls back once. */
 export function sendJsonToEngine(
   exchange: Exchange,
   lease: Lease,
-  { target, pieces, asked }: ReadyJson,
+  { target, pieces, asked, holder }: ReadyJson,
   mayComeAgain: boolean,
   deps: InferenceDeps,
   sent: Sent,
@@ -179,7 +180,7 @@ export function sendJsonToEngine(
     alias,
     enableThinking: route.knowsThinking ? enableThinking : undefined,
     askForUsage: asksForUsage,
-    pairs: route.path === SPEECH_PATH ? speechPairs(lease.slot, pieces, deps) : undefined,
+    pairs: route.speaks ? speechPairs(lease.slot, pieces, deps) : undefined,
   })
   let sizeBytes = 0
   for (const piece of body) sizeBytes += piece.length
@@ -190,7 +191,7 @@ export function sendJsonToEngine(
       method: 'POST',
       path: route.enginePath + queryWithoutKey(req.url ?? ''),
       headers: engineRequestHeaders(req.rawHeaders, { engineKey, requestId: exchange.id, contentType: 'json' }),
-      body: { kind: 'whole', pieces: body, sizeBytes },
+      body: { kind: 'whole', pieces: body, sizeBytes, holder },
       stream: asked.stream,
       answer:
         route.answer === 'media'
@@ -219,10 +220,6 @@ export function waitOf({ req }: Exchange, loadWaitS: number): number {
   throw Hal0Error.of('request.invalid', 'The header X-Hal0-Wait is not a number of seconds, for example 30', {
     param: 'X-Hal0-Wait',
   })
-}
-
-export function receiveOptions({ settings, bodies }: InferenceDeps): ReceiveOptions {
-  return { limitBytes: settings.jsonLimitBytes, budget: bodies.budget, silence: bodies.silence }
 }
 
 /** Tells the client what is wrong with its body. What is left for `done`: nothing. */

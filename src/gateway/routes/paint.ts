@@ -32,7 +32,7 @@ export interface PaintDeps {
   /** Aborts, with the Hal0Error for clients, when the gateway closes: renders are not followed any more. */
   readonly stopped: AbortSignal
   /** One question for the checkpoints of an engine at a time; absent = each request asks for itself. */
-  readonly listings?: Coalescer
+  readonly checkpoints?: Coalescer
 }
 
 const DEFAULT_SIZE: ImageSize = { width: 1_024, height: 1_024 }
@@ -64,7 +64,7 @@ export async function paint(
     const defaults = deps.imageDefaults(lease.slot)
     const size = wish.size ?? parseImageSize(defaults.size ?? '') ?? DEFAULT_SIZE
     const ask = (cut: AbortSignal) => comfy.checkpoints(cut)
-    const listed = await (deps.listings?.share(lease.attemptId, ask, signals.cut) ?? ask(signals.cut))
+    const listed = await (deps.checkpoints?.share(lease.attemptId, ask, signals.cut) ?? ask(signals.cut))
     const found = findCheckpoint(listed, lease.slot, defaults.checkpoint)
     const end =
       'error' in found

@@ -54,7 +54,7 @@ function tellAbility(row: RouteCandidate, { path, answers, problemOf }: Candidat
   const rank = rankOf(row)
   const problem = rank >= 2 ? problemOf(row.name) : null
   const program = missingProgramIn(problem)
-  if (program !== undefined) says.push(`off, needs a program: ${program}`)
+  if (program !== undefined) says.push(`needs a program: ${program}`)
   else if (problem !== null) says.push('a start would fail')
   else if (says.length === 0 && isActive(row)) says.push(AVAILABLE[rank])
   return says

@@ -106,7 +106,7 @@ describe('explainRoute', () => {
       expect(reasons(asked)).toEqual({
         agent: 'chosen, cannot answer /v1/messages',
         bare: 'has no model, cannot answer /v1/messages, a start would fail',
-        cold: 'cannot answer /v1/messages, off, needs a program: llama-server',
+        cold: 'cannot answer /v1/messages, needs a program: llama-server',
         embed: 'of type embedding, not llm, cannot answer /v1/messages',
         warm: 'cannot answer /v1/messages',
       })

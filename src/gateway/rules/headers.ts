@@ -1,3 +1,5 @@
+import { isCredentialHeader } from './credential-names.ts'
+
 /** Header names and values in turn, as they came: `[name, value, name, value, …]`. Repeated ones are repeated. */
 export type HeaderLines = readonly string[]
 
@@ -26,9 +28,6 @@ const NOT_FORWARDED = new Set([
   'expect',
   'x-request-id',
 ])
-/** A client's credentials under any name, `_` read as `-`: the engine gets its own key and no other. Source: SPEC 11, 14. */
-const CREDENTIAL =
-  /api-?key|token|secret|passw(?:or)?d|authori[sz]ation|authentication|credential|cookie|(?:^|-)auth(?:-|$)/
 const NOT_FORWARDED_PREFIXES = ['proxy-', 'x-forwarded-', 'x-hal0-', 'sec-', 'access-control-']
 
 /** What becomes of a request's header on its way to the engine. */
@@ -39,7 +38,8 @@ function fateOf(name: string): Fate {
   if (name === 'content-type') return 'content_type'
   if (name === 'accept-encoding') return 'accept_encoding'
   if (HOP_BY_HOP.has(name) || NOT_FORWARDED.has(name)) return 'dropped'
-  if (CREDENTIAL.test(name.replaceAll('_', '-'))) return 'dropped'
+  // The engine gets its own key and no other. Source: SPEC 11, 14.
+  if (isCredentialHeader(name)) return 'dropped'
   return NOT_FORWARDED_PREFIXES.some((prefix) => name.startsWith(prefix)) ? 'dropped' : 'kept'
 }
 

@@ -1,4 +1,5 @@
 import type { SlotType } from '../../contract/slot-row.ts'
+import { isCredentialParameter } from './credential-names.ts'
 import { IMAGES_PATH, INFERENCE_ROUTES, type InferenceRoute, inferenceRouteOf } from './route-table.ts'
 
 /** A request to /v1 or /upstream, understood as far as method and path go. */
@@ -96,21 +97,19 @@ function decoded(text: string): string | undefined {
   }
 }
 
-const KEY_PARAMETERS = ['key', 'api_key', 'api-key', 'apikey', 'access_token', 'token']
-
 /** The query of a request target without the client's key: '' or `?…`. Everything else stays byte for byte. */
 export function queryWithoutKey(target: string): string {
   const at = target.indexOf('?')
   if (at < 0) return ''
   const pairs = target.slice(at + 1).split('&')
-  const kept = pairs.filter((pair) => !KEY_PARAMETERS.includes(parameterName(pair)))
+  const kept = pairs.filter((pair) => !isCredentialParameter(parameterName(pair)))
   if (kept.length === pairs.length) return target.slice(at)
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
 function parameterName(pair: string): string {
   const raw = pair.split('=', 1)[0] ?? ''
-  return (decoded(raw) ?? raw).toLowerCase()
+  return decoded(raw) ?? raw
 }
 
 /**

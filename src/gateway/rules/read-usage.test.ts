@@ -146,7 +146,7 @@ describe('what is not believed', () => {
     ['a text', 'openai', `{"usage":"12"}`],
     ['numbers that are none', 'openai', `{"usage":{"prompt_tokens":-1,"completion_tokens":1.5}}`],
     ['numbers as texts', 'openai', `{"usage":{"prompt_tokens":"1"}}`],
-    ['broken JSON', 'openai', `{"usage":{"prompt_tokens":1,}}`],
+    ['a number that is none', 'openai', '{"usage":{"prompt_tokens":1x,"completion_tokens":"2"}}'],
     ['another line', 'openai', `data: {"usage":${openai}\n\n: }\n`],
     ['a count of tokens', 'anthropic', '{"input_tokens":5}'],
     ['nothing', 'openai', ''],

@@ -1,8 +1,7 @@
 import type { ApiDialect } from '../../contract/api-dialect.ts'
 import type { TokenUsage } from '../../contract/request-record.ts'
-import { fieldOf, parseJson } from '../../kernel/read-json.ts'
 import { findValue } from './find-value.ts'
-import { asciiBytes, type ByteRange, LBRACE, LF, skipSpaces, standsAt } from './json-bytes.ts'
+import { asciiBytes, type ByteRange, isDigit, LBRACE, LF, skipSpaces, standsAt, ZERO } from './json-bytes.ts'
 import { type BackField, eachObjectBack, isKey } from './scan-back.ts'
 
 const USAGE = asciiBytes('usage')
@@ -11,7 +10,22 @@ const RESPONSE = asciiBytes('response')
 const MESSAGE = asciiBytes('message')
 const DATA = asciiBytes('data:')
 
-const UNKNOWN: TokenUsage = { promptTokens: null, completionTokens: null, cachedTokens: null }
+const KEYS = {
+  prompt: asciiBytes('prompt_tokens'),
+  completion: asciiBytes('completion_tokens'),
+  input: asciiBytes('input_tokens'),
+  output: asciiBytes('output_tokens'),
+  promptDetails: asciiBytes('prompt_tokens_details'),
+  inputDetails: asciiBytes('input_tokens_details'),
+  cached: asciiBytes('cached_tokens'),
+  cacheRead: asciiBytes('cache_read_input_tokens'),
+  cacheWritten: asciiBytes('cache_creation_input_tokens'),
+  promptN: asciiBytes('prompt_n'),
+  cacheN: asciiBytes('cache_n'),
+  predictedN: asciiBytes('predicted_n'),
+} as const
+/** No engine counts that far; what fits is exact. */
+const MAX_DIGITS = 15
 
 /**
  * How many tokens did the engine count? Read from its own `usage`, else from llama-server's `timings`, in what was kept of its answer. `tail`: the last bytes
@@ -118,42 +132,44 @@ function usageIn(dialect: ApiDialect, text: Uint8Array, from: number, end: numbe
 
 /** Undefined = it tells nothing (`null`, another shape). */
 function ofUsage(dialect: ApiDialect, text: Uint8Array, range: ByteRange): TokenUsage | undefined {
-  const value = parse(text, range)
-  const completionTokens = count(value, 'completion_tokens') ?? count(value, 'output_tokens')
-  const cachedTokens =
-    count(fieldOf(value, 'prompt_tokens_details'), 'cached_tokens') ??
-    count(fieldOf(value, 'input_tokens_details'), 'cached_tokens') ??
-    count(value, 'cache_read_input_tokens')
-  const inputTokens = count(value, 'input_tokens')
+  const completionTokens = count(text, range, KEYS.completion) ?? count(text, range, KEYS.output)
+  const fromCache = count(text, range, KEYS.cacheRead)
+  const cachedTokens = countIn(text, range, KEYS.promptDetails) ?? countIn(text, range, KEYS.inputDetails) ?? fromCache
+  const inputTokens = count(text, range, KEYS.input)
   // Anthropic counts what came from the cache, and what went into it, beside the input.
-  const besideTokens =
-    dialect === 'anthropic'
-      ? (count(value, 'cache_read_input_tokens') ?? 0) + (count(value, 'cache_creation_input_tokens') ?? 0)
-      : 0
-  const promptTokens = count(value, 'prompt_tokens') ?? (inputTokens === null ? null : inputTokens + besideTokens)
+  const besideTokens = dialect === 'anthropic' ? (fromCache ?? 0) + (count(text, range, KEYS.cacheWritten) ?? 0) : 0
+  const promptTokens = count(text, range, KEYS.prompt) ?? (inputTokens === null ? null : inputTokens + besideTokens)
   return ifAny({ promptTokens, completionTokens, cachedTokens })
 }
 
 /** llama-server: `prompt_n` is what it computed, `cache_n` what it found. */
 function ofTimings(text: Uint8Array, range: ByteRange): TokenUsage | undefined {
-  const value = parse(text, range)
-  const cachedTokens = count(value, 'cache_n')
-  const computedTokens = count(value, 'prompt_n')
+  const cachedTokens = count(text, range, KEYS.cacheN)
+  const computedTokens = count(text, range, KEYS.promptN)
   const promptTokens = computedTokens === null || cachedTokens === null ? null : computedTokens + cachedTokens
-  return ifAny({ promptTokens, completionTokens: count(value, 'predicted_n'), cachedTokens })
+  return ifAny({ promptTokens, completionTokens: count(text, range, KEYS.predictedN), cachedTokens })
 }
 
 function ifAny(usage: TokenUsage): TokenUsage | undefined {
-  return Object.keys(UNKNOWN).some((key) => fieldOf(usage, key) !== null) ? usage : undefined
+  const { promptTokens, completionTokens, cachedTokens } = usage
+  return promptTokens === null && completionTokens === null && cachedTokens === null ? undefined : usage
 }
 
-function parse(text: Uint8Array, { start, end }: ByteRange): unknown {
-  let out = ''
-  for (let at = start; at < end; at++) out += String.fromCharCode(text[at] ?? 0)
-  return parseJson(out)
+/** `cached_tokens` of an object within the object at `range`. */
+function countIn(text: Uint8Array, { start, end }: ByteRange, holder: Uint8Array): number | null {
+  const inner = findValue(text, start, end, holder)
+  return inner === undefined ? null : count(text, inner, KEYS.cached)
 }
 
-function count(value: unknown, key: string): number | null {
-  const found = fieldOf(value, key)
-  return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : null
+/** A whole number that the object at `range` holds under a key; null = none, or something else. */
+function count(text: Uint8Array, { start, end }: ByteRange, key: Uint8Array): number | null {
+  const value = findValue(text, start, end, key)
+  if (value === undefined || value.end - value.start > MAX_DIGITS) return null
+  let found = 0
+  for (let at = value.start; at < value.end; at++) {
+    const byte = text[at] ?? 0
+    if (!isDigit(byte)) return null
+    found = found * 10 + byte - ZERO
+  }
+  return found
 }

@@ -2,8 +2,6 @@ import type { ApiDialect } from '../../contract/api-dialect.ts'
 import type { EngineRoute } from '../../contract/engine-route.ts'
 import type { SlotType } from '../../contract/slot-row.ts'
 
-export type { ApiDialect as Dialect } from '../../contract/api-dialect.ts'
-
 /** A POST route that an engine answers. Source: SPEC 11. */
 export interface InferenceRoute {
   /** As clients know it. */

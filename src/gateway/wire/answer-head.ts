@@ -5,6 +5,9 @@ export interface AnswerHead {
   readonly lines: readonly string[]
   /** How the body ends. */
   readonly framing: Framing
+  /** First value of each; undefined = there is none. */
+  readonly contentType: string | undefined
+  readonly contentEncoding: string | undefined
   /** The engine says that the connection has a future. */
   readonly keepsAlive: boolean
 }
@@ -33,6 +36,23 @@ const MAX_KNOWN_NAMES = 512
 export function valueOf(lines: readonly string[], name: string): string | undefined {
   for (let at = 0; at < lines.length; at += 2) if (lines[at] === name) return lines[at + 1]
   return undefined
+}
+
+/** Heads that were read before: engines say the same again and again. */
+const knownHeads = new Map<string, AnswerHead>()
+const MAX_KNOWN_HEADS = 256
+const MAX_KNOWN_HEAD_CHARS = 1024
+
+/** As `parseHead`, for the way of a request: the same object for the same text. */
+export function headOf(text: string, asked: string): AnswerHead | string {
+  if (asked === 'HEAD' || text.length > MAX_KNOWN_HEAD_CHARS) return parseHead(text, asked)
+  const known = knownHeads.get(text)
+  if (known !== undefined) return known
+  const head = parseHead(text, asked)
+  if (typeof head === 'string') return head
+  if (knownHeads.size >= MAX_KNOWN_HEADS) knownHeads.clear()
+  knownHeads.set(text, head)
+  return head
 }
 
 /**
@@ -74,7 +94,14 @@ export function parseHead(text: string, asked: string): AnswerHead | string {
   // Both: the coding counts, and such a connection has no future.
   if (coding !== undefined && length !== undefined) keepsAlive = false
   const framing = framingOf(status, asked, coding, length)
-  return { status, lines, framing, keepsAlive: keepsAlive && framing.kind !== 'close' }
+  return {
+    status,
+    lines,
+    framing,
+    contentType: valueOf(lines, 'content-type'),
+    contentEncoding: valueOf(lines, 'content-encoding'),
+    keepsAlive: keepsAlive && framing.kind !== 'close',
+  }
 }
 
 function framingOf(status: number, asked: string, coding: string | undefined, length: string | undefined): Framing {

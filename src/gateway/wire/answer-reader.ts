@@ -1,4 +1,4 @@
-import { type AnswerHead, HEAD_LIMIT_BYTES, parseHead } from './answer-head.ts'
+import { type AnswerHead, HEAD_LIMIT_BYTES, headOf } from './answer-head.ts'
 import { ChunkReader, type ChunkTaker } from './chunk-reader.ts'
 
 /** Takes an answer as it comes. */
@@ -53,10 +53,11 @@ export class AnswerReader {
         if (!BEGIN.startsWith(all.toString('latin1', 0, BEGIN.length))) {
           return fault('an answer that does not begin as HTTP')
         }
+        if (all.includes('\n\n', 0, 'latin1')) return fault('a head that ends in bare line feeds')
         this.#headBytes = Buffer.from(all)
         return MORE
       }
-      const head = parseHead(all.toString('latin1', 0, end), this.#method)
+      const head = headOf(all.toString('latin1', 0, end), this.#method)
       this.#headBytes = NOTHING
       if (typeof head === 'string') return fault(head)
       all = all.subarray(end + 4)

@@ -37,10 +37,9 @@ export class RequestWriter implements BodySink {
     const head = headText(request, hostHeader, this.#isChunked)
     const socket = this.#socket
     if (body.kind === 'whole' && body.sizeBytes <= ONE_WRITE_BYTES) {
-      const bytes = Buffer.allocUnsafe(head.length + body.sizeBytes)
-      let at = bytes.write(head, 0, 'latin1')
-      for (const piece of body.pieces) at += piece.copy(bytes, at)
-      socket.write(bytes)
+      let text = head
+      for (const piece of body.pieces) text += piece.toString('latin1')
+      socket.write(text, 'latin1')
       return
     }
     socket.cork()

@@ -154,6 +154,16 @@ describe('a slot that models share', () => {
     await expect(other).rejects.toMatchObject({ code: 'slot.loading', message: expect.stringContaining('serves m') })
     expect(slot.row().state).toBe('serving')
   })
+
+  it('says why a model that is loaded has to be waited for', async () => {
+    const slot = await openReadyActor()
+    await slot.acquire({ modelId: 'm' })
+    slot.acquire({ modelId: 'n' }).catch(() => undefined)
+    const late = slot.acquire({ modelId: 'm', waitMs: 5_000 })
+    await slot.clock.advance(5_000)
+    const message = expect.stringContaining('another model came first; m is loaded again')
+    await expect(late).rejects.toMatchObject({ code: 'slot.loading', message })
+  })
 })
 
 describe('files that change', () => {

@@ -1,4 +1,5 @@
 import type { Hal0Error } from '../../kernel/errors.ts'
+import { SwapList } from '../../kernel/swap-list.ts'
 import type { Lease } from '../slots.ts'
 import { FairQueue, type Waiter } from './fair-queue.ts'
 import { BookedLease, type Grantor, type LeaseGiver } from './lease.ts'
@@ -14,7 +15,7 @@ const NEWEST_SHARE = 1 / 8
 export class LeaseBook implements LeaseGiver {
   /** They are no leases: neither counted nor waited for. */
   readonly looks = new LookBook()
-  readonly #active = new Set<BookedLease>()
+  readonly #active = new SwapList<BookedLease>()
   readonly #queue = new FairQueue()
   #arrived = 0
   readonly #onReleased: (lease: BookedLease, isAnswered: boolean) => void
@@ -117,7 +118,7 @@ export class LeaseBook implements LeaseGiver {
 
   /** Takes every lease back: the holders are told, and the leases no longer count. */
   revokeAll(reason: Hal0Error): void {
-    const revoked = [...this.#active]
+    const revoked = this.#active.all()
     this.#active.clear()
     revokeEach(revoked, reason)
   }

@@ -1,4 +1,5 @@
 import type { Hal0Error } from '../../kernel/errors.ts'
+import type { Placed } from '../../kernel/swap-list.ts'
 import type { EngineEndpoint, Lease } from '../slots.ts'
 
 /** Who grants leases: the engine that is up. One object for all leases of one engine, as long as its endpoint stays the same. */
@@ -16,7 +17,8 @@ export interface LeaseGiver {
 }
 
 /** A lease of a slot's book. Thousands are open at once: it holds nothing of its own that only few ask for. Source: SPEC 1 "lease". */
-export class BookedLease implements Lease {
+export class BookedLease implements Lease, Placed {
+  place = -1
   /** Monotonic ms at which it was given. */
   readonly openedMs: number
   readonly #grantor: Grantor

@@ -170,7 +170,11 @@ export class WaitingRoom {
       return loadingError(name, state, 'it makes way for another slot, then is loaded again', life.remainingLoadMs)
     }
     if (life.phase.kind === 'up' && !drain.isOn) {
-      const what = `it serves ${life.engine?.binding.bound.modelId ?? 'another model'}; ${waiter.modelId ?? 'yours'} is loaded when those requests have ended`
+      const loaded = life.engine?.binding.bound.modelId ?? 'another model'
+      const what =
+        loaded === waiter.modelId
+          ? `requests for another model came first; ${loaded} is loaded again after them`
+          : `it serves ${loaded}; ${waiter.modelId ?? 'yours'} is loaded when those requests have ended`
       return loadingError(name, state, what, life.remainingLoadMs)
     }
     return life.phase.kind === 'loading'

@@ -1,5 +1,5 @@
 import { Client } from 'undici'
-import { errnoOf } from '../../kernel/errors.ts'
+import { errnoOf, isOwnShortage } from '../../kernel/errors.ts'
 import type { ProbeSpec } from '../../runners/runner.ts'
 import type { Look } from '../rules/next-watch.ts'
 import { PROBE_TIMEOUT_MS } from '../settings.ts'
@@ -7,8 +7,8 @@ import { PROBE_TIMEOUT_MS } from '../settings.ts'
 /** Looks whether an engine that served is still there, as often as asked. `close` when no more looks are needed. */
 export interface LiveLook {
   /**
-   * `alive`: it answered, with any status below 500. `refused`: nobody listens on its port, also when asked once more at once. `silent`: all
-   * else. Never rejects; after `close` it is `silent`.
+   * `alive`: it answered, with any status below 500. `refused`: nobody listens on its port, also when asked once more at once. `unseen`: there
+   * was no file or port left here to look with. `silent`: all else. Never rejects; after `close` it is `silent`.
    */
   look(): Promise<Look>
   /** Ends a look that runs. Idempotent. */
@@ -39,6 +39,7 @@ export function createLiveLook(
       body.on('error', () => {}).destroy()
       return statusCode < 500 ? 'alive' : 'silent'
     } catch (cause) {
+      if (isOwnShortage(cause)) return 'unseen'
       return errnoOf(cause) === 'ECONNREFUSED' ? 'refused' : 'silent'
     }
   }

@@ -10,6 +10,8 @@ describe('one look at a live engine', () => {
     ['it answers again', 4, 'alive', undefined, 'fine', 0],
     ['it refuses', 0, 'refused', undefined, 'dead', 0],
     ['it refuses although bytes moved a moment ago', 0, 'refused', NOW_MS, 'dead', 0],
+    ['hal0 could not look', 4, 'unseen', undefined, 'fine', 4],
+    ['hal0 could not look, bytes moved now', 2, 'unseen', NOW_MS, 'fine', 2],
     ['silent for the first time', 0, 'silent', undefined, 'suspect', 1],
     ['silent for the fourth time', 3, 'silent', undefined, 'suspect', 4],
     ['silent for the fifth time', 4, 'silent', undefined, 'dead', 5],

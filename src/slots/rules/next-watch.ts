@@ -1,7 +1,7 @@
 import { SECOND_MS } from '../../kernel/units.ts'
 
 /** What one look at a live engine found (`LiveLook`). */
-export type Look = 'alive' | 'refused' | 'silent'
+export type Look = 'alive' | 'refused' | 'silent' | 'unseen'
 
 /** What the live watch remembers between two looks at one engine. */
 export interface WatchState {
@@ -30,6 +30,7 @@ export interface WatchDecision {
  * 2. refused: nobody listens on its port any more: dead.
  * 3. silent while a lease moved bytes less than 30 s ago: fine, as 1: bytes are a better proof than any look.
  * 4. silent: suspect; for the fifth time in a row: dead.
+ * 5. unseen: hal0 itself could not look, which says nothing: as before.
  * Both times are monotonic ms; `lastMovedMs` undefined = no lease has moved bytes yet. Source: SPEC 5 "Live watch".
  */
 export function nextWatch(
@@ -38,6 +39,7 @@ export function nextWatch(
   { nowMs, lastMovedMs }: { readonly nowMs: number; readonly lastMovedMs: number | undefined },
 ): WatchDecision {
   if (look === 'alive') return { state: WATCH_BEGIN, verdict: 'fine', reason: '' }
+  if (look === 'unseen') return { state, verdict: 'fine', reason: '' }
   if (look === 'refused') return { state, verdict: 'dead', reason: 'refuses connections' }
   if (lastMovedMs !== undefined && nowMs - lastMovedMs < MOVED_WITHIN_MS) {
     return { state: WATCH_BEGIN, verdict: 'fine', reason: '' }

@@ -61,7 +61,7 @@ export class ReceivedForm implements FormBody {
     const { inMemory } = kept
     if (isOver && inMemory !== undefined) {
       const pieces = new StreamSplice(edit).apply(inMemory)
-      return { kind: 'whole', pieces, sizeBytes: kept.sizeBytes + grownBytes }
+      return { kind: 'whole', pieces, sizeBytes: kept.sizeBytes + grownBytes, holder: this }
     }
     if (this.#live !== undefined) throw new Error('a form can be sent once')
     const baseBytes = isOver ? kept.sizeBytes : announcedBytes

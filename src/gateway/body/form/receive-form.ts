@@ -34,6 +34,7 @@ export function receiveForm(
 }
 
 class FormReceiver implements Receiving, Sender {
+  place = -1
   quietLooks = 0
   freshBytes = 0
   readonly #req: IncomingMessage
