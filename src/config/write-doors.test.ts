@@ -49,7 +49,7 @@ const ALLOWED: Readonly<Record<string, { readonly names: readonly string[]; read
     writes: 'what its callers name: all are in this table',
   },
   'gateway/body/form/spool-file.ts': {
-    names: ['openSync', 'unlinkSync', 'write'],
+    names: ['open', 'unlink', 'write'],
     writes: 'var-lib/tmp: the rest of a form while it arrives, without a name',
   },
   'arbiter/state-file.ts': { names: ['rename', 'writeFileWhole'], writes: 'var-lib: gpu_arbiter.json' },

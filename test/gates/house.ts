@@ -53,9 +53,10 @@ const cleanFiles: Readonly<Record<string, string>> = {
   'src/fleet.ts': 'export const fleets = 0\n',
   'src/live-runners.ts': 'export const runners = 0\n',
   'src/management.ts': 'export const management = 0\n',
+  'src/gateway-wiring.ts': 'export const wiring = 0\n',
   'src/front-door.ts': "import { version } from './version.ts'\n\nexport const door = version\n",
   'src/daemon.ts':
-    "import { api } from './api/app.ts'\nimport { arbiters } from './arbiter/arbiter.ts'\nimport { log } from './daemon-log.ts'\nimport { fleets } from './fleet.ts'\nimport { door } from './front-door.ts'\nimport { gateway } from './gateway/server.ts'\nimport { type ErrorCode, errorRegistry } from './kernel/error-registry.ts'\nimport { plans } from './launch/plan.ts'\nimport { runners } from './live-runners.ts'\nimport { management } from './management.ts'\n\nconst code: ErrorCode = 'internal'\nexport const daemon =\n  gateway + String(api + arbiters + fleets + plans + log + door + runners + management) + errorRegistry[code].remedy\n",
+    "import { api } from './api/app.ts'\nimport { arbiters } from './arbiter/arbiter.ts'\nimport { log } from './daemon-log.ts'\nimport { fleets } from './fleet.ts'\nimport { door } from './front-door.ts'\nimport { gateway } from './gateway/server.ts'\nimport { wiring } from './gateway-wiring.ts'\nimport { type ErrorCode, errorRegistry } from './kernel/error-registry.ts'\nimport { plans } from './launch/plan.ts'\nimport { runners } from './live-runners.ts'\nimport { management } from './management.ts'\n\nconst code: ErrorCode = 'internal'\nexport const daemon =\n  gateway + String(api + arbiters + fleets + plans + log + door + runners + management + wiring) + errorRegistry[code].remedy\n",
   'src/cli/main.ts':
     "import { clients } from '../client/client.ts'\nimport { configs } from '../config/file.ts'\nimport { daemon } from '../daemon.ts'\nimport { home } from '../files/home.ts'\nimport { gpus } from '../hardware/gpus.ts'\n\nprocess.stdout.write(daemon + home + String(clients + configs + gpus))\n",
 }
