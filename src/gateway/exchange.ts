@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Caller } from '../access/guard.ts'
 import type { ApiDialect } from '../contract/api-dialect.ts'
 import type { RequestRecord, TokenUsage } from '../contract/request-record.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -66,8 +65,6 @@ export class Exchange implements Placed {
   readonly facts: ExchangeFacts = {}
   /** The shape of its errors. */
   dialect: ApiDialect = 'openai'
-  /** Undefined until the guard has let the request in. */
-  caller: Caller | undefined
   /** Answer bytes handed to the connection, headers not counted. */
   bytesSent = 0
   /** As long as no engine has answered. */

@@ -133,7 +133,6 @@ export function createGateway(deps: GatewayDeps): Gateway {
       if (match.kind === 'inference') exchange.dialect = match.route.dialect
       const admitted = guard(req)
       if (!admitted.ok) throw admitted.error
-      exchange.caller = admitted.value
       if (closing.signal.aborted) throw stopping()
       route(exchange, match, done)
     } catch (thrown) {

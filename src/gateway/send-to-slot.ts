@@ -62,7 +62,12 @@ export function sendToSlot(
 }
 
 /** The same for those who wait anyway. Rejects with what `done` would get. */
-export function sentToSlot(exchange: Exchange, target: SlotTarget, deps: SlotDeps, send: SendLeased): Promise<void> {
+export function sendToSlotAndWait(
+  exchange: Exchange,
+  target: SlotTarget,
+  deps: SlotDeps,
+  send: SendLeased,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     sendToSlot(exchange, target, deps, send, (failure) => (failure === undefined ? resolve() : reject(failure)))
   })

@@ -7,7 +7,8 @@ import { engineRequestHeaders } from '../rules/headers.ts'
 import { queryWithoutKey } from '../rules/match-route.ts'
 import type { InferenceRoute } from '../rules/route-table.ts'
 import { type Sent, type Served, sendToSlot } from '../send-to-slot.ts'
-import { type InferenceDeps, refuseBody, resolveTarget, type Target, waitOf } from './inference-route.ts'
+import { type InferenceDeps, resolveTarget, type Target, waitOf } from './inference-route.ts'
+import { withBody } from './with-body.ts'
 
 /**
  * A form that an engine answers: read until its model is known, find the slot, wait for it while the client is held back, then stream. It can
@@ -23,16 +24,10 @@ export function serveForm(exchange: Exchange, route: InferenceRoute, deps: Infer
     spill: bodies.spill,
     silence: bodies.silence,
   }
-  let isReceived = false
-  const receiving = receiveForm(exchange, options, (error, form) => {
-    isReceived = true
-    exchange.onEnding(undefined)
-    if (error !== undefined) return done(refuseBody(exchange, error))
-    const end: Served = (failure) => {
-      form.release()
-      done(failure)
-    }
-    try {
+  withBody<FormBody>(
+    exchange,
+    (take) => receiveForm(exchange, options, take),
+    (form, end) => {
       const model = form.asked.model?.value
       const target = resolveTarget(exchange, route, model === '' ? undefined : model, waitMs, deps)
       sendToSlot(
@@ -42,16 +37,9 @@ export function serveForm(exchange: Exchange, route: InferenceRoute, deps: Infer
         (lease, mayComeAgain, sent) => sendForm(exchange, lease, { target, form }, mayComeAgain, deps, sent),
         end,
       )
-    } catch (thrown) {
-      end(thrown)
-    }
-  })
-  // What the headers rule out is told before there is anything to be cancelled.
-  if (isReceived) return
-  exchange.onEnding((reason) => {
-    receiving.cancel()
-    done(reason)
-  })
+    },
+    done,
+  )
 }
 
 function sendForm(

@@ -7,7 +7,7 @@ import { chooseImageSlot, type ImageRoute } from '../rules/choose-image-slot.ts'
 import { findByName } from '../rules/find-slot.ts'
 import { type ImageMistake, type ImageRequest, readImageRequest } from '../rules/read-image-request.ts'
 import { IMAGES_PATH, IMAGES_ROUTE } from '../rules/route-table.ts'
-import { sentToSlot } from '../send-to-slot.ts'
+import { sendToSlotAndWait } from '../send-to-slot.ts'
 import { type InferenceDeps, routeError, sendJsonToEngine, type Target, waitOf } from './inference-route.ts'
 import { type PaintDeps, paint } from './paint.ts'
 
@@ -46,7 +46,7 @@ export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<
     if (!wish.ok && view?.runner === COMFY_RUNNER) throw wishError(wish.error)
 
     const target: Target = { route: IMAGES_ROUTE, slot, onDemandModel, model, waitMs }
-    await sentToSlot(exchange, target, deps, (lease, mayComeAgain, sent) => {
+    await sendToSlotAndWait(exchange, target, deps, (lease, mayComeAgain, sent) => {
       if (lease.endpoint.protocol !== 'comfyui') {
         return sendJsonToEngine(
           exchange,

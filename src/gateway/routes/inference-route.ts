@@ -1,9 +1,7 @@
 import { Hal0Error } from '../../kernel/errors.ts'
 import type { Lease } from '../../slots/slots.ts'
-import { sendError } from '../answer.ts'
 import { EarlyStream } from '../answers/early-stream.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { statusOfBodyError } from '../body/body-errors.ts'
 import type { ClientSilence } from '../body/client-silence.ts'
 import type { BodyHolder } from '../body/engine-body.ts'
 import { type JsonBody, type ReceiveOptions, receiveJson } from '../body/read-body.ts'
@@ -19,6 +17,7 @@ import { type RouteDecision, resolveRoute } from '../rules/resolve-route.ts'
 import type { InferenceRoute } from '../rules/route-table.ts'
 import { missingSpeechPairs, type SpeechDefaults } from '../rules/speech-defaults.ts'
 import { type Sent, type Served, type SlotDeps, type SlotTarget, sendToSlot } from '../send-to-slot.ts'
+import { withBody } from './with-body.ts'
 
 export interface InferenceDeps extends SlotDeps {
   /** Ids of models.toml as they are now. */
@@ -55,27 +54,12 @@ export interface Target extends SlotTarget {
  */
 export function serveInference(exchange: Exchange, route: InferenceRoute, deps: InferenceDeps, done: Served): void {
   const waitMs = waitOf(exchange, deps.settings.loadWaitS)
-  let isReceived = false
-  const receiving = receiveJson(exchange, deps.bodies.json, (error, json) => {
-    isReceived = true
-    exchange.onEnding(undefined)
-    if (error !== undefined) return done(refuseBody(exchange, error))
-    const end: Served = (failure) => {
-      json.release()
-      done(failure)
-    }
-    try {
-      sendJsonToSlot(exchange, route, waitMs, json, deps, end)
-    } catch (thrown) {
-      end(thrown)
-    }
-  })
-  // What the headers rule out is told before there is anything to be cancelled.
-  if (isReceived) return
-  exchange.onEnding((reason) => {
-    receiving.cancel()
-    done(reason)
-  })
+  withBody<JsonBody>(
+    exchange,
+    (take) => receiveJson(exchange, deps.bodies.json, take),
+    (json, end) => sendJsonToSlot(exchange, route, waitMs, json, deps, end),
+    done,
+  )
 }
 
 function sendJsonToSlot(
@@ -220,10 +204,4 @@ export function waitOf({ req }: Exchange, loadWaitS: number): number {
   throw Hal0Error.of('request.invalid', 'The header X-Hal0-Wait is not a number of seconds, for example 30', {
     param: 'X-Hal0-Wait',
   })
-}
-
-/** Tells the client what is wrong with its body. What is left for `done`: nothing. */
-export function refuseBody(exchange: Exchange, error: Hal0Error): undefined {
-  const status = statusOfBodyError(error)
-  sendError(exchange, error, status === undefined ? {} : { status })
 }

@@ -9,7 +9,7 @@ import { engineRequestHeaders } from '../rules/headers.ts'
 import type { RouteMatch } from '../rules/match-route.ts'
 import { rankOf } from '../rules/rank-slots.ts'
 import { readUpstream, wantsWebSocket } from '../rules/read-upstream.ts'
-import { type SendLeased, sentToSlot } from '../send-to-slot.ts'
+import { type SendLeased, sendToSlotAndWait } from '../send-to-slot.ts'
 import { type InferenceDeps, waitOf } from './inference-route.ts'
 
 type UpstreamMatch = Extract<RouteMatch, { kind: 'upstream' }>
@@ -64,7 +64,7 @@ export async function serveUpstream(exchange: Exchange, match: UpstreamMatch, de
     )
   }
   if (isLook) await sentAsLook(row, deps, send)
-  else await sentToSlot(exchange, { slot, onDemandModel: undefined, waitMs }, deps, send)
+  else await sendToSlotAndWait(exchange, { slot, onDemandModel: undefined, waitMs }, deps, send)
 }
 
 /** Beside the requests that have the engine's places, and those that wait for one. */
