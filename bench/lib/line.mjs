@@ -6,6 +6,7 @@ export const FULL = {
   seconds: 1,
   pacedSeconds: 1.5,
   warmSeconds: 6,
+  pacedWarmSeconds: 3,
   memoryRounds: 3,
   uploadRounds: 1,
   openStreams: [1000, 5000],
@@ -18,6 +19,7 @@ export const QUICK = {
   ...FULL,
   rounds: 1,
   warmSeconds: 1,
+  pacedWarmSeconds: 1,
   pacedSeconds: 1,
   memoryRounds: 1,
   openStreams: [1000],
@@ -31,6 +33,7 @@ export const QUICK = {
  * @property {number} seconds of each measurement that goes as fast as it can
  * @property {number} pacedSeconds of each measurement at a fixed rate
  * @property {number} warmSeconds before the first round
+ * @property {number} pacedWarmSeconds the same where a rate is fixed
  * @property {number} memoryRounds each on processes of its own
  * @property {number} uploadRounds likewise
  * @property {number[]} openStreams

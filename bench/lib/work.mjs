@@ -56,6 +56,33 @@ export async function interleave(rounds, stage, measure, sides = SIDES) {
   return results
 }
 
+/**
+ * The same there and back again in each round, whose number is the mean of the two: a neighbour of the machine that is busy for some seconds
+ * costs all sides alike.
+ * @param {number} rounds @param {import('./stage.mjs').Stage} stage
+ * @param {(target: import('./stage.mjs').Target, side: import('./stage.mjs').Side) => Promise<number>} measure
+ * @param {string} key of the number
+ * @returns {Promise<Rounds>}
+ */
+export async function thereAndBack(rounds, stage, measure, key) {
+  /** @type {Rounds} */
+  const results = {}
+  for (let round = 0; round < rounds; round++) {
+    const there = SIDES.map((_, i) => SIDES[(i + round) % SIDES.length] ?? 'direct')
+    /** @type {Partial<Record<import('./stage.mjs').Side, number>>} */
+    const sums = {}
+    for (const side of [...there, ...there.toReversed()]) {
+      const target = stage.targets[side]
+      if (target !== undefined) sums[side] = (sums[side] ?? 0) + (await measure(target, side))
+    }
+    for (const [side, sum] of Object.entries(sums)) {
+      const numbers = (results[/** @type {import('./stage.mjs').Side} */ (side)] ??= [])
+      numbers.push({ [key]: sum / 2 })
+    }
+  }
+  return results
+}
+
 /** A chat body of about 200 bytes; what the engine is to do rides along. @param {string} [bench] @param {Record<string, unknown>} [more] */
 export function chatBody(bench, more = {}) {
   const content = 'Tell me something about loopback sockets, and not too much of it, please.'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { hasProgram, pinning, withFiles } from './machine.mjs'
-import { headersFor, runJob } from './work.mjs'
+import { addErrors, headersFor, interleave, runJob } from './work.mjs'
 
 const run = promisify(execFile)
 export const hasWrk = hasProgram('wrk')
@@ -53,4 +53,17 @@ export async function floodTarget(target, load) {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/**
+ * Lets every side serve such requests for a while, as fast as it can: the code that is measured then is the code that runs all day.
+ * @param {import('./stage.mjs').Stage} stage @param {{ connections: number, seconds: number, body: string }} load
+ * @param {Record<string, number>} errors what went wrong is added
+ */
+export async function warmUp(stage, load, errors) {
+  await interleave(1, stage, async (target, side) => {
+    const result = await floodTarget(target, load)
+    addErrors(errors, result.errors, side)
+    return {}
+  })
 }

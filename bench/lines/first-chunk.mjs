@@ -1,17 +1,19 @@
 // Streams: time to the first chunk, the age of a chunk when the client has it, and whether chunks arrive one by one.
 import { percentile } from '../lib/stats.mjs'
 import { addErrors, chatBody, headersFor, interleave, runJob } from '../lib/work.mjs'
+import { warmUp } from '../lib/wrk.mjs'
 
 const STREAMS = 100
 const PER_SECOND = 50
 /** Streams start one after the other, so that they do not tick in step. */
 const SPACING_MS = 7
+const WARM_CONNECTIONS = 8
 
 /** @type {import('../lib/line.mjs').Line} */
 export const firstChunk = {
   key: 'first-chunk',
   title: `first chunk, ${STREAMS} streams of ${PER_SECOND} chunks/s`,
-  measure: async ({ rounds, pacedSeconds }, bench) => {
+  measure: async ({ rounds, pacedSeconds, pacedWarmSeconds }, bench) => {
     const stage = await bench.stage()
     const chunks = Math.round(PER_SECOND * (pacedSeconds / 2))
     const body = chatBody(`pace ${chunks} ${PER_SECOND}`, { stream: true })
@@ -29,6 +31,8 @@ export const firstChunk = {
         chunks_per_read: result.chunks / result.reads,
       }
     }
+    const warmBody = chatBody(`stream ${chunks}`, { stream: true })
+    await warmUp(stage, { connections: WARM_CONNECTIONS, seconds: pacedWarmSeconds, body: warmBody }, errors)
     await interleave(1, stage, run)
     const sides = await interleave(rounds, stage, run)
     return { sides, errors, facts: { streams: STREAMS, chunks_per_second: PER_SECOND } }

@@ -1,8 +1,8 @@
 // Bytes of streams a second: answers of 256 chunks that the engine writes without a pause.
 
 import { wholeStream } from '../engine/answers.mjs'
-import { addErrors, chatBody, interleave } from '../lib/work.mjs'
-import { floodTarget } from '../lib/wrk.mjs'
+import { addErrors, chatBody, thereAndBack } from '../lib/work.mjs'
+import { floodTarget, warmUp } from '../lib/wrk.mjs'
 
 const CONNECTIONS = 8
 const CHUNKS = 256
@@ -16,19 +16,16 @@ export const streamed = {
   measure: async ({ rounds, seconds, warmSeconds }, bench) => {
     const stage = await bench.stage()
     const body = chatBody(`stream ${CHUNKS}`, { stream: true })
+    const load = { connections: CONNECTIONS, body }
     /** @type {Record<string, number>} */
     const errors = {}
-    const fire = async (
-      /** @type {import('../lib/stage.mjs').Target} */ target,
-      /** @type {string} */ side,
-      /** @type {number} */ forSeconds,
-    ) => {
-      const result = await floodTarget(target, { connections: CONNECTIONS, seconds: forSeconds, body })
+    const fire = async (/** @type {import('../lib/stage.mjs').Target} */ target, /** @type {string} */ side) => {
+      const result = await floodTarget(target, { ...load, seconds })
       addErrors(errors, result.errors, side)
-      return { mib_s: (result.perSecond * ANSWER_BYTES) / MIB }
+      return (result.perSecond * ANSWER_BYTES) / MIB
     }
-    await interleave(1, stage, (target, side) => fire(target, side, warmSeconds))
-    const sides = await interleave(rounds, stage, (target, side) => fire(target, side, seconds))
+    await warmUp(stage, { ...load, seconds: warmSeconds }, errors)
+    const sides = await thereAndBack(rounds, stage, fire, 'mib_s')
     return { sides, errors, facts: { answer_bytes: ANSWER_BYTES, chunks: CHUNKS } }
   },
 }

@@ -1,6 +1,6 @@
 // How many complete answers a second at 32 connections, as fast as it goes.
-import { addErrors, chatBody, interleave } from '../lib/work.mjs'
-import { floodTarget } from '../lib/wrk.mjs'
+import { addErrors, chatBody, thereAndBack } from '../lib/work.mjs'
+import { floodTarget, warmUp } from '../lib/wrk.mjs'
 
 const CONNECTIONS = 32
 
@@ -10,19 +10,16 @@ export const throughput = {
   title: `requests/s, ${CONNECTIONS} connections`,
   measure: async ({ rounds, seconds, warmSeconds }, bench) => {
     const stage = await bench.stage()
+    const load = { connections: CONNECTIONS, body: chatBody() }
     /** @type {Record<string, number>} */
     const errors = {}
-    const fire = async (
-      /** @type {import('../lib/stage.mjs').Target} */ target,
-      /** @type {string} */ side,
-      /** @type {number} */ forSeconds,
-    ) => {
-      const result = await floodTarget(target, { connections: CONNECTIONS, seconds: forSeconds, body: chatBody() })
+    const fire = async (/** @type {import('../lib/stage.mjs').Target} */ target, /** @type {string} */ side) => {
+      const result = await floodTarget(target, { ...load, seconds })
       addErrors(errors, result.errors, side)
-      return { per_s: result.perSecond }
+      return result.perSecond
     }
-    await interleave(1, stage, (target, side) => fire(target, side, warmSeconds))
-    const sides = await interleave(rounds, stage, (target, side) => fire(target, side, seconds))
+    await warmUp(stage, { ...load, seconds: warmSeconds }, errors)
+    const sides = await thereAndBack(rounds, stage, fire, 'per_s')
     return { sides, errors }
   },
 }

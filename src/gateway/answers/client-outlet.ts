@@ -14,7 +14,6 @@ export interface ClientFlow {
   go(): void
 }
 
-const NOTHING = Buffer.alloc(0)
 /** JSON up to this length is written with its head in one go. */
 const ONE_WRITE_BYTES = 32 * 1024
 /** hal0's own word on these, in an event stream. */
@@ -137,15 +136,17 @@ export class ClientOutlet {
     if (this.#isStopped) return
     const { res } = this.#exchange
     this.send(data)
-    const last = this.#framing === 'chunked' && this.#hasBody ? LAST_CHUNK : NOTHING
-    if (last.length > 0) this.#pending.push(last)
-    const bytes = this.#takePending()
+    const pieces = this.#pending
+    this.#pending = []
     this.#isHeld = false
     this.#isStopped = true
-    if (bytes === undefined) res.end()
-    else res.end(bytes)
-    if (res.writableLength === 0) this.#stallGuard?.rest()
-    else this.#guard().watch()
+    // One write of several pieces: to join them would cost a copy of an answer that came at once.
+    for (const piece of pieces) res.write(piece)
+    if (this.#framing === 'chunked' && this.#hasBody) res.end(LAST_CHUNK)
+    else res.end()
+    if (res.writableLength > 0) return this.#guard().watch()
+    for (const piece of pieces) copyWritten(piece)
+    this.#stallGuard?.rest()
   }
 
   /** The answer cannot be finished: the connection ends. */
