@@ -8,13 +8,13 @@ export function frame(model, content, more = '') {
 }
 
 export const STREAM_HEAD =
-  'HTTP/1.1 200 OK\r\nServer: bench\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
+  'HTTP/1.1 200 OK\r\nServer: bench\r\nKeep-Alive: timeout=5\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
 const DONE = 'data: [DONE]\n\n'
 export const STREAM_END = `${DONE.length.toString(16)}\r\n${DONE}\r\n0\r\n\r\n`
 
 /** @param {number} status @param {string} body */
 export function jsonAnswer(status, body) {
-  return `HTTP/1.1 ${status} ${status === 200 ? 'OK' : 'Error'}\r\nServer: bench\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  return `HTTP/1.1 ${status} ${status === 200 ? 'OK' : 'Error'}\r\nServer: bench\r\nKeep-Alive: timeout=5\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }
 
 /** A chat answer of exactly 500 bytes. @param {string} model */

@@ -57,27 +57,24 @@ export async function interleave(rounds, stage, measure, sides = SIDES) {
 }
 
 /**
- * The same there and back again in each round, whose number is the mean of the two: a neighbour of the machine that is busy for some seconds
- * costs all sides alike.
+ * The same there and back again in each round, whose numbers are the means of the two: a neighbour of the machine that is busy for some
+ * seconds costs all sides alike.
  * @param {number} rounds @param {import('./stage.mjs').Stage} stage
- * @param {(target: import('./stage.mjs').Target, side: import('./stage.mjs').Side) => Promise<number>} measure
- * @param {string} key of the number
+ * @param {(target: import('./stage.mjs').Target, side: import('./stage.mjs').Side) => Promise<Record<string, number>>} measure
  * @returns {Promise<Rounds>}
  */
-export async function thereAndBack(rounds, stage, measure, key) {
+export async function thereAndBack(rounds, stage, measure) {
   /** @type {Rounds} */
   const results = {}
   for (let round = 0; round < rounds; round++) {
     const there = SIDES.map((_, i) => SIDES[(i + round) % SIDES.length] ?? 'direct')
-    /** @type {Partial<Record<import('./stage.mjs').Side, number>>} */
-    const sums = {}
     for (const side of [...there, ...there.toReversed()]) {
       const target = stage.targets[side]
-      if (target !== undefined) sums[side] = (sums[side] ?? 0) + (await measure(target, side))
-    }
-    for (const [side, sum] of Object.entries(sums)) {
-      const numbers = (results[/** @type {import('./stage.mjs').Side} */ (side)] ??= [])
-      numbers.push({ [key]: sum / 2 })
+      if (target === undefined) continue
+      const numbers = await measure(target, side)
+      const before = (results[side] ??= [])[round]
+      if (before === undefined) results[side][round] = numbers
+      else for (const [key, value] of Object.entries(numbers)) before[key] = ((before[key] ?? 0) + value) / 2
     }
   }
   return results

@@ -1,6 +1,6 @@
 // Streams: time to the first chunk, the age of a chunk when the client has it, and whether chunks arrive one by one.
 import { percentile } from '../lib/stats.mjs'
-import { addErrors, chatBody, headersFor, interleave, runJob } from '../lib/work.mjs'
+import { addErrors, chatBody, headersFor, runJob, thereAndBack } from '../lib/work.mjs'
 import { warmUp } from '../lib/wrk.mjs'
 
 const STREAMS = 100
@@ -33,8 +33,7 @@ export const firstChunk = {
     }
     const warmBody = chatBody(`stream ${chunks}`, { stream: true })
     await warmUp(stage, { connections: WARM_CONNECTIONS, seconds: pacedWarmSeconds, body: warmBody }, errors)
-    await interleave(1, stage, run)
-    const sides = await interleave(rounds, stage, run)
+    const sides = await thereAndBack(rounds, stage, run)
     return { sides, errors, facts: { streams: STREAMS, chunks_per_second: PER_SECOND } }
   },
 }

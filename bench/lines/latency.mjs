@@ -1,6 +1,6 @@
 // What a proxy adds to a complete answer at a modest, fixed rate.
 import { percentile } from '../lib/stats.mjs'
-import { addErrors, chatBody, headersFor, interleave, runJob } from '../lib/work.mjs'
+import { addErrors, chatBody, headersFor, runJob, thereAndBack } from '../lib/work.mjs'
 import { warmUp } from '../lib/wrk.mjs'
 
 const PER_SECOND = 500
@@ -21,7 +21,7 @@ export const latency = {
       return { p50: percentile(result.latenciesMs, 50), p99: percentile(result.latenciesMs, 99) }
     }
     await warmUp(stage, { connections: WARM_CONNECTIONS, seconds: pacedWarmSeconds, body: chatBody() }, errors)
-    const sides = await interleave(rounds, stage, run)
+    const sides = await thereAndBack(rounds, stage, run)
     return { sides, errors, facts: { per_second: PER_SECOND } }
   },
 }

@@ -22,10 +22,10 @@ export const streamed = {
     const fire = async (/** @type {import('../lib/stage.mjs').Target} */ target, /** @type {string} */ side) => {
       const result = await floodTarget(target, { ...load, seconds })
       addErrors(errors, result.errors, side)
-      return (result.perSecond * ANSWER_BYTES) / MIB
+      return { mib_s: (result.perSecond * ANSWER_BYTES) / MIB }
     }
     await warmUp(stage, { ...load, seconds: warmSeconds }, errors)
-    const sides = await thereAndBack(rounds, stage, fire, 'mib_s')
+    const sides = await thereAndBack(rounds, stage, fire)
     return { sides, errors, facts: { answer_bytes: ANSWER_BYTES, chunks: CHUNKS } }
   },
 }

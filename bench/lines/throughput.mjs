@@ -16,10 +16,10 @@ export const throughput = {
     const fire = async (/** @type {import('../lib/stage.mjs').Target} */ target, /** @type {string} */ side) => {
       const result = await floodTarget(target, { ...load, seconds })
       addErrors(errors, result.errors, side)
-      return result.perSecond
+      return { per_s: result.perSecond }
     }
     await warmUp(stage, { ...load, seconds: warmSeconds }, errors)
-    const sides = await thereAndBack(rounds, stage, fire, 'per_s')
+    const sides = await thereAndBack(rounds, stage, fire)
     return { sides, errors }
   },
 }

@@ -14,6 +14,18 @@ describe('parseHead', () => {
   })
 
   it.each([
+    ['nothing', head(), undefined],
+    ['seconds', head('Keep-Alive: timeout=5'), 5],
+    ['seconds among others', head('Keep-Alive: max=100, Timeout = 65'), 65],
+    ['no number', head('Keep-Alive: timeout=soon'), undefined],
+    ['an absurd number', head('Keep-Alive: timeout=99999999999'), undefined],
+    ['only how often', head('Keep-Alive: max=100'), undefined],
+    ['another word', head('Keep-Alive: xtimeout=5'), undefined],
+  ])('keeps for so long: %s', (_name, text, keepsForS) => {
+    expect(parseHead(text, 'POST')).toMatchObject({ keepsForS })
+  })
+
+  it.each([
     ['a length', head('Content-Length: 5'), 'POST', { kind: 'length', bytes: 5 }, true],
     [
       'the same length twice',

@@ -10,6 +10,8 @@ export interface AnswerHead {
   readonly contentEncoding: string | undefined
   /** The engine says that the connection has a future. */
   readonly keepsAlive: boolean
+  /** How long the engine promises to keep it unused (`Keep-Alive: timeout`), seconds; undefined = it does not say. */
+  readonly keepsForS: number | undefined
 }
 
 /** `none`: there is no body. `close`: it ends with the connection. */
@@ -24,6 +26,7 @@ export const HEAD_LIMIT_BYTES = 64 * 1024
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n]*)?$/
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const KEEPS_FOR = /(?:^|[,\s])timeout\s*=\s*(\d{1,6})\b/i
 const NONE: Framing = { kind: 'none' }
 const CHUNKED: Framing = { kind: 'chunked' }
 const CLOSE: Framing = { kind: 'close' }
@@ -101,6 +104,7 @@ export function parseHead(text: string, asked: string): AnswerHead | string {
     contentType: valueOf(lines, 'content-type'),
     contentEncoding: valueOf(lines, 'content-encoding'),
     keepsAlive: keepsAlive && framing.kind !== 'close',
+    keepsForS: keepsForOf(valueOf(lines, 'keep-alive')),
   }
 }
 
@@ -108,6 +112,11 @@ function framingOf(status: number, asked: string, coding: string | undefined, le
   if (status < 200 || status === 204 || status === 304 || asked === 'HEAD') return NONE
   if (coding !== undefined) return CHUNKED
   return length === undefined ? CLOSE : { kind: 'length', bytes: Number(length) }
+}
+
+function keepsForOf(keepAlive: string | undefined): number | undefined {
+  const seconds = keepAlive === undefined ? undefined : KEEPS_FOR.exec(keepAlive)?.[1]
+  return seconds === undefined ? undefined : Number(seconds)
 }
 
 function nameOf(spelling: string): string | undefined {

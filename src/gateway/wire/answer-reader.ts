@@ -41,6 +41,11 @@ export class AnswerReader {
     return this.#head?.keepsAlive === true
   }
 
+  /** How long the engine promises to keep the connection unused, seconds; undefined = it does not say. */
+  get keepsForS(): number | undefined {
+    return this.#head?.keepsForS
+  }
+
   /** `bytes` are valid for this call only. `isMoreAtHand`: the piece was as long as a read can be. */
   push(bytes: Buffer, isMoreAtHand: boolean, taker: AnswerTaker): ReadStep {
     if (this.#head !== undefined) return this.#readBody(bytes, isMoreAtHand, taker)

@@ -59,8 +59,8 @@ export class EngineConnection {
   #wasReset = false
   /** Its end has been seen, from whichever side. */
   hasEnded = false
-  /** Monotonic time at which it was given back. */
-  idleSinceMs = 0
+  /** Monotonic time from which on it is no longer used. */
+  idleUntilMs = 0
   /** Its last request was answered by a stream. */
   didStream = false
   #gone: Promise<void> | undefined
@@ -92,6 +92,11 @@ export class EngineConnection {
     })
     socket.on('drain', () => this.#writer.resume())
     socket.resume()
+  }
+
+  /** How long the engine promised, with its last answer, to keep the connection unused, seconds; undefined = it does not say. */
+  get keepsForS(): number | undefined {
+    return this.#reader.keepsForS
   }
 
   /** Has nothing come from the engine since the request was written? */

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { agentEndpoint } from '../../../test/support/stub-slots.ts'
+import { deferred } from '../../slots/actor/deferred.ts'
 import type { EngineConnection } from './engine-connection.ts'
 import { EnginePools } from './engine-pools.ts'
 
@@ -46,7 +47,27 @@ async function begin() {
     await clock.advance(100)
     return connection
   }
-  return { clock, pools, accepted, take, closeByEngine, trusted }
+  /** A request on it, answered with this header; the engine has one connection. */
+  const answer = async (connection: EngineConnection, header: string): Promise<void> => {
+    const over = deferred<boolean>()
+    const nothing = (): void => {}
+    connection.send(
+      { method: 'GET', path: '/', headers: [], body: { kind: 'none' } },
+      {
+        takesChunks: false,
+        onSend: () => true,
+        onHead: nothing,
+        onData: nothing,
+        onChunks: nothing,
+        onPause: nothing,
+        onEnd: over.resolve,
+        onError: over.reject,
+      },
+    )
+    accepted.at(-1)?.write(`HTTP/1.1 200 OK\r\n${header}\r\nContent-Length: 0\r\n\r\n`)
+    expect(await over.promise).toBe(true)
+  }
+  return { clock, pools, accepted, take, closeByEngine, trusted, answer }
 }
 
 async function expectOver(connection: EngineConnection): Promise<void> {
@@ -180,6 +201,25 @@ describe('idle connections', () => {
     await expectOver(connection)
     // The one in use is nobody's to end, and nothing ticks for it.
     expect([fresh.hasEnded, clock.pendingTimers]).toEqual([false, 0])
+  })
+
+  it.each([
+    ['5 seconds: a second less', 5, 4_000],
+    ['a minute: not so long', 60, 4_000],
+    ['2 seconds', 2, 1_000],
+    ['a second: as without a word', 1, 800],
+    ['nothing at all: likewise', 0, 800],
+  ])('of an engine that promises %s', async (_name, seconds, usableMs) => {
+    const { clock, pools, trusted, take, answer } = await begin()
+    const connection = await trusted()
+    expect(await take()).toBe(connection)
+    await answer(connection, `Keep-Alive: timeout=${seconds}`)
+    pools.giveBack(connection)
+    await clock.advance(usableMs - 1)
+    expect(await take()).toBe(connection)
+    pools.giveBack(connection)
+    await clock.advance(usableMs)
+    expect(await take()).not.toBe(connection)
   })
 
   it('one that became idle when nothing else was: it is ended too', async () => {

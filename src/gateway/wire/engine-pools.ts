@@ -1,9 +1,14 @@
 import type { CancelTimer, Clock } from '../../kernel/clock.ts'
+import { SECOND_MS } from '../../kernel/units.ts'
 import type { Lease } from '../../slots/slots.ts'
 import { addressOf, type EngineAddress, EngineConnection } from './engine-connection.ts'
 
-/** Idle connections are closed after so long: engines close theirs after 5 s (llama-server, uvicorn, node) or say how long in `Keep-Alive`. */
+/** Idle connections are closed after so long where the engine does not say how long it keeps them. */
 const IDLE_LIMIT_MS = 800
+/** Before the time that it says is over (llama-server and node: 5 s), a request could cross its closing. */
+const IDLE_MARGIN_MS = 1_000
+/** Nobody gains by more. */
+const LONGEST_IDLE_MS = 4_000
 /**
  * Does an engine keep its connections after an answer? llama-server promises it and closes after each stream. The first one of each
  * kind is watched for so long and used by nobody: an engine that closes does so right away.
@@ -56,7 +61,7 @@ export class EnginePools {
     // One is watched; before that has told something, all others are of no use.
     if (pool === undefined || manners === 'closes' || manners === 'watched') return void this.discard(connection)
     pool.busy.delete(connection)
-    connection.idleSinceMs = this.#clock.monotonicMs()
+    connection.idleUntilMs = this.#clock.monotonicMs() + idleLimitMs(connection)
     if (manners === 'unknown') this.#watch(pool, connection)
     else pool.idle.push(connection)
     if (pool.busy.size + pool.idle.length > pool.mostBusy + SPARE_CONNECTIONS) void pool.idle.shift()?.destroy()
@@ -114,8 +119,8 @@ export class EnginePools {
   #takeIdle({ idle }: Pool): EngineConnection | undefined {
     const candidate = idle.pop()
     if (candidate === undefined) return undefined
-    if (this.#clock.monotonicMs() - candidate.idleSinceMs < IDLE_LIMIT_MS) return candidate
-    // The others are older still: the sweep ends them.
+    if (this.#clock.monotonicMs() < candidate.idleUntilMs) return candidate
+    // The sweep ends it, and what is older.
     idle.push(candidate)
     return undefined
   }
@@ -156,12 +161,17 @@ export class EnginePools {
     const nowMs = this.#clock.monotonicMs()
     let isAnyLeft = false
     for (const pool of this.#pools.values()) {
-      const fresh = pool.idle.findIndex(({ idleSinceMs }) => nowMs - idleSinceMs < IDLE_LIMIT_MS)
+      const fresh = pool.idle.findIndex(({ idleUntilMs }) => nowMs < idleUntilMs)
       for (const old of pool.idle.splice(0, fresh < 0 ? pool.idle.length : fresh)) void old.destroy()
       isAnyLeft ||= pool.idle.length > 0
     }
     if (isAnyLeft) this.#sweepLater()
   }
+}
+
+function idleLimitMs({ keepsForS }: EngineConnection): number {
+  if (keepsForS === undefined) return IDLE_LIMIT_MS
+  return Math.min(Math.max(keepsForS * SECOND_MS - IDLE_MARGIN_MS, IDLE_LIMIT_MS), LONGEST_IDLE_MS)
 }
 
 function mannersOf(pool: Pool, { didStream }: EngineConnection): Manners {
