@@ -90,9 +90,12 @@ export class ClientOutlet {
     this.#exchange.writeHead(head.status, [...headersOf(head, false), 'Content-Length', String(body.length)])
     this.#isHeadWritten = true
     this.#exchange.bytesSent += body.length
-    // As a text it goes into one write with the head.
-    if (body.length <= ONE_WRITE_BYTES) res.end(body.toString('latin1'), 'latin1')
-    else res.end(body)
+    if (body.length <= ONE_WRITE_BYTES) {
+      // As a text it goes into one write with the head; `end` with a text would send an empty one behind it, and both as a list.
+      res.write(body.toString('latin1'), 'latin1')
+      res.socket?.uncork()
+      res.end()
+    } else res.end(body)
     if (res.writableLength > 0) this.#guard().watch()
   }
 
