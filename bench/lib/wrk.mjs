@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { hasProgram, pinning, withFiles } from './machine.mjs'
-import { addErrors, headersFor, interleave, runJob } from './work.mjs'
+import { addErrors, headersFor, runJob } from './work.mjs'
 
 const run = promisify(execFile)
 export const hasWrk = hasProgram('wrk')
@@ -61,9 +61,7 @@ export async function floodTarget(target, load) {
  * @param {Record<string, number>} errors what went wrong is added
  */
 export async function warmUp(stage, load, errors) {
-  await interleave(1, stage, async (target, side) => {
-    const result = await floodTarget(target, load)
-    addErrors(errors, result.errors, side)
-    return {}
-  })
+  for (const [side, target] of Object.entries(stage.targets)) {
+    addErrors(errors, (await floodTarget(target, load)).errors, side)
+  }
 }
