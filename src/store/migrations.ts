@@ -54,6 +54,129 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    number: 3,
+    title: 'users, keys and sessions',
+    sql: `
+      CREATE TABLE users (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE COLLATE NOCASE,
+        role TEXT NOT NULL CHECK (role IN ('member', 'admin')),
+        password_hash TEXT,
+        email TEXT,
+        time_zone TEXT,
+        calendar_token_hash TEXT UNIQUE,
+        disabled_at_ms INTEGER,
+        created_at_ms INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE keys (
+        id TEXT PRIMARY KEY,
+        user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        prefix TEXT NOT NULL,
+        hash TEXT NOT NULL UNIQUE,
+        created_at_ms INTEGER NOT NULL,
+        expires_at_ms INTEGER,
+        revoked_at_ms INTEGER,
+        last_used_at_ms INTEGER
+      ) STRICT;
+      CREATE INDEX keys_by_user ON keys (user_id);
+      CREATE TABLE sessions (
+        hash TEXT PRIMARY KEY,
+        user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+        created_at_ms INTEGER NOT NULL,
+        expires_at_ms INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE audit (
+        id INTEGER PRIMARY KEY,
+        at_ms INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        by_user_id TEXT NOT NULL,
+        by_name TEXT NOT NULL,
+        message TEXT NOT NULL,
+        data TEXT NOT NULL
+      ) STRICT;
+    `,
+  },
+  {
+    number: 4,
+    title: 'reservations',
+    sql: `
+      CREATE TABLE reservations (
+        id TEXT PRIMARY KEY,
+        lane TEXT NOT NULL,
+        owner_id TEXT NOT NULL,
+        title TEXT NOT NULL,
+        start_ms INTEGER NOT NULL,
+        end_ms INTEGER NOT NULL CHECK (end_ms > start_ms OR status IN ('cancelled', 'rejected', 'ended_early')),
+        booked_end_ms INTEGER NOT NULL,
+        model TEXT,
+        profile TEXT,
+        status TEXT NOT NULL,
+        series_id TEXT,
+        time_zone TEXT NOT NULL,
+        created_at_ms INTEGER NOT NULL,
+        note TEXT,
+        first_used_at_ms INTEGER,
+        CHECK ((model IS NULL) = (profile IS NULL))
+      ) STRICT;
+      CREATE INDEX reservations_by_lane ON reservations (lane, start_ms);
+      CREATE INDEX reservations_open ON reservations (lane, end_ms) WHERE status IN ('pending', 'approved', 'active');
+      CREATE INDEX reservations_by_owner ON reservations (owner_id, start_ms);
+      CREATE INDEX reservations_by_series ON reservations (series_id) WHERE series_id IS NOT NULL;
+      CREATE TABLE reservation_members (
+        reservation_id TEXT NOT NULL REFERENCES reservations (id) ON DELETE CASCADE,
+        user_id TEXT NOT NULL,
+        PRIMARY KEY (reservation_id, user_id)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX reservation_members_by_user ON reservation_members (user_id);
+    `,
+  },
+  {
+    number: 5,
+    title: 'notifications',
+    sql: `
+      CREATE TABLE notifications (
+        id INTEGER PRIMARY KEY,
+        event TEXT NOT NULL,
+        reservation_id TEXT NOT NULL,
+        occasion TEXT NOT NULL,
+        user_id TEXT NOT NULL,
+        lane TEXT NOT NULL,
+        title TEXT NOT NULL,
+        body TEXT NOT NULL,
+        created_at_ms INTEGER NOT NULL,
+        read_at_ms INTEGER,
+        UNIQUE (reservation_id, event, occasion, user_id)
+      ) STRICT;
+      CREATE INDEX notifications_by_user ON notifications (user_id, id);
+      CREATE TABLE deliveries (
+        notification_id INTEGER NOT NULL REFERENCES notifications (id) ON DELETE CASCADE,
+        channel TEXT NOT NULL CHECK (channel IN ('webhook', 'smtp')),
+        attempts INTEGER NOT NULL,
+        next_at_ms INTEGER,
+        done_at_ms INTEGER,
+        last_error TEXT,
+        PRIMARY KEY (notification_id, channel)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX deliveries_due ON deliveries (next_at_ms) WHERE next_at_ms IS NOT NULL;
+    `,
+  },
+  {
+    number: 6,
+    title: 'manual choices of lanes',
+    sql: `
+      CREATE TABLE lane_manual (
+        lane TEXT PRIMARY KEY,
+        model TEXT,
+        profile TEXT,
+        made_at_ms INTEGER NOT NULL,
+        made_by TEXT NOT NULL,
+        until_ms INTEGER,
+        CHECK ((model IS NULL) = (profile IS NULL))
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]
 
 export interface MigrateOptions {

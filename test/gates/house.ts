@@ -45,6 +45,7 @@ const cleanFiles: Readonly<Record<string, string>> = {
   'src/gateway/server.ts':
     "import { guards } from '../access/guard.ts'\nimport { actor } from '../slots/actor.ts'\n\nexport const gateway = actor + String(guards)\n",
   'src/arbiter/arbiter.ts': 'export const arbiters = 0\n',
+  'src/lanes/lane.ts': 'export const lanes = 0\n',
   'src/metrics/metrics.ts': "import { stores } from '../store/store.ts'\n\nexport const metrics = stores\n",
   'src/api/app.ts':
     "import { events } from '../events/bus.ts'\nimport { metrics } from '../metrics/metrics.ts'\n\nexport const api = events + metrics\n",
@@ -56,7 +57,7 @@ const cleanFiles: Readonly<Record<string, string>> = {
   'src/gateway-wiring.ts': 'export const wiring = 0\n',
   'src/front-door.ts': "import { version } from './version.ts'\n\nexport const door = version\n",
   'src/daemon.ts':
-    "import { api } from './api/app.ts'\nimport { arbiters } from './arbiter/arbiter.ts'\nimport { log } from './daemon-log.ts'\nimport { fleets } from './fleet.ts'\nimport { door } from './front-door.ts'\nimport { gateway } from './gateway/server.ts'\nimport { wiring } from './gateway-wiring.ts'\nimport { type ErrorCode, errorRegistry } from './kernel/error-registry.ts'\nimport { plans } from './launch/plan.ts'\nimport { runners } from './live-runners.ts'\nimport { management } from './management.ts'\n\nconst code: ErrorCode = 'internal'\nexport const daemon =\n  gateway +\n  String(api + arbiters + fleets + plans + log + door + runners + management + wiring) +\n  errorRegistry[code].remedy\n",
+    "import { api } from './api/app.ts'\nimport { arbiters } from './arbiter/arbiter.ts'\nimport { log } from './daemon-log.ts'\nimport { fleets } from './fleet.ts'\nimport { door } from './front-door.ts'\nimport { gateway } from './gateway/server.ts'\nimport { wiring } from './gateway-wiring.ts'\nimport { type ErrorCode, errorRegistry } from './kernel/error-registry.ts'\nimport { lanes } from './lanes/lane.ts'\nimport { plans } from './launch/plan.ts'\nimport { runners } from './live-runners.ts'\nimport { management } from './management.ts'\n\nconst code: ErrorCode = 'internal'\nexport const daemon =\n  gateway +\n  String(api + arbiters + fleets + lanes + plans + log + door + runners + management + wiring) +\n  errorRegistry[code].remedy\n",
   'src/cli/main.ts':
     "import { clients } from '../client/client.ts'\nimport { configs } from '../config/file.ts'\nimport { daemon } from '../daemon.ts'\nimport { home } from '../files/home.ts'\nimport { gpus } from '../hardware/gpus.ts'\n\nprocess.stdout.write(daemon + home + String(clients + configs + gpus))\n",
 }

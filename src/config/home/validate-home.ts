@@ -1,12 +1,13 @@
 import { access } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { ConfigMistakeRow, ConfigReport } from '../../contract/config-report.ts'
+import { laneConfigSchema } from '../../contract/lane.ts'
 import { NAME_RULE } from '../../contract/names.ts'
 import type { Home } from '../../files/home.ts'
 import { Hal0Error, messageOf } from '../../kernel/errors.ts'
 import { createRunnerRegistry } from '../../runners/build-registry.ts'
 import { RUNNER_KEYS } from '../../runners/runner-keys.ts'
-import { laneFilePath, laneFileSchema, lanesFolder } from '../lane-file.ts'
+import { laneFilePath, lanesFolder } from '../lanes/lane-file.ts'
 import { modelsFilePath, modelsFileSchema } from '../models/models-file.ts'
 import { findProfileMistakes } from '../profiles/profile-mistakes.ts'
 import { defaultProfileOf } from '../profiles/profiles-file.ts'
@@ -141,7 +142,7 @@ async function findLaneMistakes(home: Home): Promise<Findings & { readonly lanes
   const listed = await listFolder(lanesFolder(home), 'lane')
   const looked = await Promise.all(
     listed.names.map(async (name) => {
-      const { file, data, value, mistakes } = await readHomeFile(laneFilePath(home, name), laneFileSchema)
+      const { file, data, value, mistakes } = await readHomeFile(laneFilePath(home, name), laneConfigSchema)
       const said = value?.name ?? name
       const misnamed = said === name ? [] : [mistakeRow(file, 'name', `expected "${name}", the name of the file`)]
       const gpus = data?.['gpus']

@@ -1,6 +1,6 @@
 import type { Home } from '../../files/home.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
-import { listLaneFiles } from '../lane-file.ts'
+import { listLaneFiles } from '../lanes/lane-file.ts'
 import { readModelRows } from '../models/models-file.ts'
 import { defaultProfileOf, readProfile, readProfiles } from '../profiles/profiles-file.ts'
 import { isSeedProfile } from '../profiles/seed-profiles.ts'

@@ -1,0 +1,200 @@
+import { z } from 'zod'
+import { modelIdSchema } from './model.ts'
+import { NAME_PATTERN, NAME_RULE } from './names.ts'
+import { DEVICES, deviceSchema } from './slot-row.ts'
+import { oneOf } from './tune.ts'
+
+const name = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
+
+/** A model with its profile, or nothing: what a lane should run. The pair is one identity. Source: SPEC 1 "target". */
+export const laneTargetSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('model'), model: z.string(), profile: z.string() }),
+  z.object({ kind: z.literal('nothing') }),
+])
+export type LaneTarget = z.infer<typeof laneTargetSchema>
+
+/** Which of the five numbered branches decided. Source: SPEC 12 "Target". */
+export const TARGET_REASONS = ['reserved', 'exclusive', 'preload', 'gap', 'manual', 'default'] as const
+export const targetReasonSchema = z.enum(TARGET_REASONS)
+export type TargetReason = z.infer<typeof targetReasonSchema>
+
+/**
+ * What a lane is doing. `off`: nothing is targeted, nothing runs. `draining`: requests run on, then another target; `stopping`: the engine ends;
+ * `loading`; `ready`: it serves what it should, or (`is_fallback`) the default in its place; `waiting`: the last load failed, the next try is due.
+ */
+export const LANE_PHASES = ['off', 'draining', 'stopping', 'loading', 'ready', 'waiting'] as const
+export const lanePhaseSchema = z.enum(LANE_PHASES)
+export type LanePhase = z.infer<typeof lanePhaseSchema>
+
+/** A target that could not be loaded. Source: SPEC 12 "Failure". */
+export const laneFailureSchema = z.object({
+  target: laneTargetSchema,
+  /** In a row. */
+  failures: z.number().int().positive(),
+  code: z.string(),
+  /** Why, with what helps. */
+  message: z.string(),
+  failed_at: z.string(),
+  /** ISO 8601; null = not before the model or the profile is another. */
+  retry_at: z.string().nullable(),
+})
+export type LaneFailure = z.infer<typeof laneFailureSchema>
+
+/** A booking as a lane's row tells it; who may not know its owner reads null there. */
+export const laneBookingSchema = z.object({
+  id: z.string(),
+  start: z.string(),
+  end: z.string(),
+  /** Null = exclusive. */
+  target: laneTargetSchema.nullable(),
+  owner: z.string().nullable(),
+})
+export type LaneBooking = z.infer<typeof laneBookingSchema>
+
+/** What an admin put in the place of the default. Source: SPEC 12 "Target" 4. */
+export const laneManualSchema = z.object({
+  target: laneTargetSchema,
+  made_at: z.string(),
+  made_by: z.string(),
+  /** Null = until the next booking starts, or it is taken back. */
+  until: z.string().nullable(),
+})
+export type LaneManual = z.infer<typeof laneManualSchema>
+
+/** A row of GET /api/lanes, and GET /api/lanes/{n}. Source: SPEC 12, 16. */
+export const laneRowSchema = z.object({
+  name: z.string(),
+  device: deviceSchema,
+  gpus: z.array(z.number().int().nonnegative()),
+  phase: lanePhaseSchema,
+  /** What the timetable wants. */
+  target: laneTargetSchema,
+  reason: targetReasonSchema,
+  /** ISO 8601: the next moment at which the answer may change by itself; null = none. */
+  review_at: z.string().nullable(),
+  /** What runs or is being loaded. */
+  current: laneTargetSchema,
+  /** The default serves the holder, because the reserved target cannot be loaded now. */
+  is_fallback: z.boolean(),
+  active: laneBookingSchema.nullable(),
+  next: laneBookingSchema.nullable(),
+  manual: laneManualSchema.nullable(),
+  default: laneTargetSchema,
+  failures: z.array(laneFailureSchema),
+  approval: z.enum(['none', 'required']),
+  allow_exclusive: z.boolean(),
+  in_flight: z.number().int().nonnegative(),
+  /** What is wrong with its file; what it said before still counts. Null = nothing. */
+  config_problem: z.string().nullable(),
+  /** The reservations cannot be read at present. */
+  store_problem: z.string().nullable(),
+})
+export type LaneRow = z.infer<typeof laneRowSchema>
+export const laneListSchema = z.object({ lanes: z.array(laneRowSchema) })
+
+/** `lanes/<name>.toml` as the API shows it and takes it (PUT, whole). Source: SPEC 12. */
+const whole = (low: number) =>
+  z.number(`expected a whole number, ${low} or more`).int('expected a whole number').min(low, `expected ${low} or more`)
+export const laneLimitsSchema = z.strictObject({
+  min_minutes: whole(0).default(15),
+  max_hours: z.number('expected a number of hours').positive('expected more than 0').default(24),
+  max_days_ahead: whole(0).default(30),
+  max_open_per_user: whole(1).default(5),
+  /** 0 = no limit. */
+  max_hours_per_week: whole(0).default(0),
+})
+export type LaneLimits = z.output<typeof laneLimitsSchema>
+
+export const laneConfigSchema = z.strictObject({
+  name: name.optional(),
+  device: oneOf(DEVICES).default('cpu'),
+  gpus: z
+    .array(whole(0), 'expected a list of GPU numbers')
+    .refine((gpus) => new Set(gpus).size === gpus.length, 'expected each GPU once')
+    .default([]),
+  /** What the lane runs when nobody booked it. */
+  default: z.strictObject({ model: modelIdSchema, profile: name.optional() }).optional(),
+  runner: z.string().min(1, 'expected a runner key').optional(),
+  min_preload_s: z.number('expected a number of seconds').nonnegative('expected 0 or more seconds').default(180),
+  approval: oneOf(['none', 'required']).default('none'),
+  allow_exclusive: z.boolean('expected true or false').default(false),
+  /** 0 = off: a booking without a request for so long is released. */
+  no_show_minutes: whole(0).default(0),
+  limits: laneLimitsSchema.prefault({}),
+})
+export type LaneConfig = z.output<typeof laneConfigSchema>
+
+/** GET/PUT/POST of a lane's file. */
+export const laneConfigAnswerSchema = z.object({ name: z.string(), config: z.record(z.string(), z.unknown()) })
+
+/** POST /api/lanes/{n}/manual: `model` null = unload. */
+export const laneManualRequestSchema = z.strictObject({
+  model: modelIdSchema.nullable(),
+  profile: name.optional(),
+  /** ISO 8601 with a zone. */
+  until: z.iso.datetime({ offset: true, error: 'expected a time such as 2026-12-01T18:00:00Z' }).optional(),
+})
+export type LaneManualRequest = z.infer<typeof laneManualRequestSchema>
+
+/** When and whether a manual choice counts. */
+export const laneManualAnswerSchema = z.object({
+  manual: laneManualSchema.nullable(),
+  /** `now`; `later` at `at`; `never`: a booking begins before. */
+  effect: z.enum(['now', 'later', 'never']),
+  at: z.string().nullable(),
+  /** When it ends; null = open. */
+  ends_at: z.string().nullable(),
+  message: z.string(),
+  lane: laneRowSchema,
+})
+export type LaneManualAnswer = z.infer<typeof laneManualAnswerSchema>
+
+/** A stretch of a plan: from `from` until the next one's. Half-open. */
+export const planStepSchema = z.object({
+  from: z.string(),
+  until: z.string().nullable(),
+  target: laneTargetSchema,
+  reason: targetReasonSchema,
+  reservation_id: z.string().nullable(),
+})
+export type PlanStep = z.infer<typeof planStepSchema>
+
+/** GET /api/lanes/{n}/explain. Source: SPEC 12, 16. */
+export const laneExplanationSchema = z.object({
+  lane: z.string(),
+  at: z.string(),
+  target: laneTargetSchema,
+  reason: targetReasonSchema,
+  review_at: z.string().nullable(),
+  /** The five branches in order, up to the one that decided; each says what it found. */
+  branches: z.array(z.object({ n: z.number().int(), text: z.string(), outcome: z.enum(['passed', 'chosen']) })),
+  /** What it would take for another answer, one sentence each. */
+  to_change: z.array(z.string()),
+  /** The 24 hours from `at`. */
+  plan: z.array(planStepSchema),
+  estimates: z.array(
+    z.object({
+      target: laneTargetSchema,
+      seconds: z.number().nonnegative(),
+      /** `history`: mean of the last loads; `size`: file size by disk speed; `stop`: nothing is loaded. */
+      source: z.enum(['history', 'size', 'stop', 'unknown']),
+    }),
+  ),
+})
+export type LaneExplanation = z.infer<typeof laneExplanationSchema>
+
+/** GET /api/lanes/{n}/timeline?from=&to=: what was, what is booked, what is planned. */
+export const laneTimelineSchema = z.object({
+  lane: z.string(),
+  from: z.string(),
+  to: z.string(),
+  /** Bookings that touch the window, in order of their start, rejected and cancelled ones left out. */
+  reservations: z.array(z.object({ ...laneBookingSchema.shape, status: z.string(), title: z.string() })),
+  /** What the lane really did within the window, in the life of this daemon. */
+  past: z.array(
+    z.object({ at: z.string(), phase: lanePhaseSchema, target: laneTargetSchema, reason: targetReasonSchema }),
+  ),
+  /** From now on. */
+  plan: z.array(planStepSchema),
+})
+export type LaneTimeline = z.infer<typeof laneTimelineSchema>

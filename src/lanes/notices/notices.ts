@@ -1,0 +1,30 @@
+import type { NoticeEvent, NotificationRow } from '../../contract/notification.ts'
+import type { Booking } from '../rules/booking.ts'
+
+/** One thing to be told about a booking. */
+export interface Notice {
+  readonly event: NoticeEvent
+  readonly booking: Booking
+  /**
+   * Tells apart what may happen to a booking more than once (the end that is near); '' = once in its life. The same event, booking and occasion is
+   * told once per person, also across restarts.
+   */
+  readonly occasion: string
+  /** Sentences beyond what the event says by itself; '' = none. */
+  readonly detail: string
+  /** Who did it: is not told of their own deed. Undefined = hal0. */
+  readonly byUserId?: string | undefined
+}
+
+/** Tells people. Source: SPEC 13 "Notifications". */
+export interface Notices {
+  /** Never throws; while the store cannot be written it is kept and told later. */
+  tell(notice: Notice): void
+  /** Newest first. */
+  list(userId: string, options: { readonly unreadOnly: boolean; readonly limit: number }): readonly NotificationRow[]
+  unread(userId: string): number
+  /** Up to this id, or (undefined) all. */
+  markRead(userId: string, upToId: number | undefined): void
+  /** Nothing is sent any more. */
+  close(): Promise<void>
+}

@@ -1,0 +1,15 @@
+import type { Database } from 'better-sqlite3'
+
+/**
+ * Runs one transaction that is on the disk when this returns: what people were promised survives a power cut too. What is only counted is written
+ * without waiting for the disk (see open-database.ts). Synchronous, so nothing else of this process comes between.
+ * Errors: those of `work`, and SQLite's own; then nothing of it is written.
+ */
+export function durably<T>(db: Database, work: () => T): T {
+  db.pragma('synchronous = FULL')
+  try {
+    return db.transaction(work).immediate()
+  } finally {
+    db.pragma('synchronous = NORMAL')
+  }
+}
