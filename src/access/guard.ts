@@ -1,16 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import { Hal0Error } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { Caller } from './caller.ts'
 import { isForwardedHeader } from './rules/forwarded-headers.ts'
 import { decideOpenAccess } from './rules/open-mode.ts'
 
-/** Who asks. Without users everyone who may come in is the local admin. Source: SPEC 14. */
-export interface Caller {
-  readonly kind: 'local_admin'
-}
+export type { Caller } from './caller.ts'
 
 /** Says who sends a request, or why it may not come in. Asked before anything else looks at the request. */
 export type Guard = (request: IncomingMessage) => Result<Caller, Hal0Error>
+
+/** For routes that are open (signing in): undefined = nobody known. Only what a foreign page or a wrong Host sends is refused. */
+export type OpenDoor = (request: IncomingMessage) => Result<Caller | undefined, Hal0Error>
 
 const LET_IN = ok<Caller>({ kind: 'local_admin' })
 
