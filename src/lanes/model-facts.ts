@@ -1,0 +1,88 @@
+import { stat } from 'node:fs/promises'
+import { modelFilesOf, noSuchModel, readModelRows } from '../config/models/models-file.ts'
+import { defaultProfileOf, type Profile, readProfiles } from '../config/profiles/profiles-file.ts'
+import { fitsSlot } from '../config/profiles/rules/fits-slot.ts'
+import type { LaneTarget } from '../contract/lane.ts'
+import type { ModelFacts } from '../contract/model.ts'
+import type { Home } from '../files/home.ts'
+import { Hal0Error, messageOf } from '../kernel/errors.ts'
+import { listNames } from '../kernel/list-names.ts'
+import type { Log } from '../kernel/log.ts'
+
+/** What lanes know of models and profiles, as read last; answers cost nothing. Source: SPEC 12 "Estimate", "Failure". */
+export interface ModelBook {
+  /** Reads models.toml, profiles.toml and the size of the files again. Never rejects: what cannot be read now stays as it was. */
+  refresh(): Promise<void>
+  /** Of all parts; undefined = unknown model, or its files are not there. */
+  sizeBytes(model: string): number | undefined
+  /** Changes with the model's row, its files and the profile. */
+  fingerprintOf(target: LaneTarget): string
+  /** The pair that a wish for this model means: its own profile, else the model's preferred one where that fits, else the type's. Errors: `model.not_found`, `profile.not_found`. */
+  targetOf(
+    model: string,
+    profile: string | undefined,
+    runner: string | undefined,
+  ): LaneTarget & { readonly kind: 'model' }
+}
+
+interface KnownModel {
+  readonly row: ModelFacts
+  readonly sizeBytes: number | undefined
+  /** Of each part: when it was written. */
+  readonly changed: readonly number[]
+}
+
+export async function openModelBook(home: Home, log: Log): Promise<ModelBook> {
+  let models: ReadonlyMap<string, KnownModel> = new Map()
+  let profiles: ReadonlyMap<string, Profile> = new Map()
+
+  async function refresh(): Promise<void> {
+    try {
+      const rows = await readModelRows(home)
+      models = new Map(await Promise.all([...rows].map(async ([id, row]) => [id, await look(row)] as const)))
+      profiles = await readProfiles(home)
+    } catch (cause) {
+      log.debug({ reason: messageOf(cause) }, 'models or profiles cannot be read now; the lanes go by what they said')
+    }
+  }
+  await refresh()
+
+  function fitting(name: string | undefined, runner: string | undefined): string | undefined {
+    const profile = name === undefined ? undefined : profiles.get(name)
+    return profile !== undefined && fitsSlot(profile, { type: 'llm', binary: runner }) ? name : undefined
+  }
+
+  return {
+    refresh,
+    sizeBytes: (model) => models.get(model)?.sizeBytes,
+    fingerprintOf(target) {
+      if (target.kind === 'nothing') return ''
+      return JSON.stringify([models.get(target.model), profiles.get(target.profile)?.body])
+    },
+    targetOf(model, profile, runner) {
+      const known = models.get(model)
+      if (known === undefined) throw noSuchModel(home, model, [...models.keys()])
+      if (profile !== undefined && !profiles.has(profile)) throw noSuchProfile(profile, [...profiles.keys()])
+      const chosen = profile ?? fitting(known.row.preferred_profile, runner) ?? defaultProfileOf('llm')
+      return { kind: 'model', model, profile: chosen }
+    },
+  }
+}
+
+async function look(row: ModelFacts): Promise<KnownModel> {
+  const facts = await Promise.all(modelFilesOf(row).map((file) => stat(file).catch(() => undefined)))
+  const found = facts.filter((fact) => fact !== undefined)
+  const isWhole = found.length === facts.length
+  return {
+    row,
+    sizeBytes: isWhole ? found.reduce((sum, { size }) => sum + size, 0) : row.size_bytes,
+    changed: found.map(({ mtimeMs }) => mtimeMs),
+  }
+}
+
+function noSuchProfile(name: string, known: readonly string[]): Hal0Error {
+  return Hal0Error.of('profile.not_found', `there is no profile "${name}"; there are: ${listNames(known)}`, {
+    param: 'profile',
+    details: { profile: name },
+  })
+}
