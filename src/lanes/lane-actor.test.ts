@@ -46,7 +46,7 @@ function openLane(options: { readonly facts?: Partial<LaneFacts>; readonly booki
   })
   const calendar: Calendar = {
     problem: undefined,
-    upcoming: (_, nowMs) => bookings.filter((booking) => booking.endMs > nowMs),
+    upcoming: (_, nowMs) => bookings.filter(({ endMs }) => endMs > nowMs),
     lastStartMs: (_, nowMs) =>
       Math.max(
         ...bookings.filter((one) => isInForce(one) && one.startMs <= nowMs).map((one) => one.startMs),

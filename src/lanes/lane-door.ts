@@ -1,11 +1,8 @@
 import type { Caller } from '../access/caller.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
+import type { LaneStanding } from './rules/lane-standing.ts'
 
-/**
- * Where a lane stands for this caller, best first: `own` = their active booking; `open` = nobody's; `closed` = another's active booking.
- * Undefined = the slot is no lane's. Source: SPEC 14 "Among the candidates".
- */
-export type LaneStanding = 'own' | 'open' | 'closed' | undefined
+export type { LaneStanding } from './rules/lane-standing.ts'
 
 /** A request inside a lane, from its arrival to the end of its answer. Whoever entered leaves exactly once. */
 export interface LaneStay {

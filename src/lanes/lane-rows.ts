@@ -22,7 +22,7 @@ export function buildLaneRow({ file, actor, inFlight, manual, storeProblem, name
   const { question, decision, phase, running } = actor.seen()
   const { config } = file
   const next = question.bookings.find((booking) => isInForce(booking) && booking.startMs > question.nowMs)
-  const booking = (one: Booking | undefined) => (one === undefined ? null : bookingRow(one, nameOfUser))
+  const toRow = (one: Booking | undefined) => (one === undefined ? null : bookingRow(one, nameOfUser))
   return {
     name: file.name,
     device: config.device,
@@ -33,8 +33,8 @@ export function buildLaneRow({ file, actor, inFlight, manual, storeProblem, name
     review_at: decision.reviewAtMs === undefined ? null : isoTime(decision.reviewAtMs),
     current: actor.current,
     is_fallback: actor.isFallback,
-    active: booking(running),
-    next: booking(next),
+    active: toRow(running),
+    next: toRow(next),
     manual: manual === undefined ? null : manualRow(manual),
     default: question.default,
     failures: actor.failures.all().map(({ target, failure }) => ({

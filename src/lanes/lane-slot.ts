@@ -1,3 +1,4 @@
+import type { FailureCause } from '../contract/slot-state.ts'
 import type { LaneTarget } from './rules/lane-target.ts'
 
 /** What is seen of a lane's slot at a moment. */
@@ -8,7 +9,9 @@ export interface LaneSlotView {
   readonly running: LaneTarget | undefined
   readonly inFlight: number
   /** Why it failed last; undefined = it did not. */
-  readonly failure: { readonly code: string; readonly message: string; readonly atMs: number } | undefined
+  readonly failure:
+    | { readonly code: string; readonly message: string; readonly cause: FailureCause | null; readonly atMs: number }
+    | undefined
 }
 
 /** How a lane drives its slot; the real one is the slot's actor. Calls overtake each other: the last one counts. Source: SPEC 12. */
