@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createOpenGuard } from './access/guard.ts'
-import { isLoopbackHost } from './access/rules/authority.ts'
+import { wireAccess } from './access-wiring.ts'
 import { createApi } from './api/api.ts'
 import type { ModeTiming } from './arbiter/rules/timing.ts'
 import { readBaseline } from './config/home/look-at-config.ts'
 import { watchConfig } from './config/home/watch-config.ts'
+import { openLiveLanes } from './config/lanes/live-lanes.ts'
 import { openLiveSettings } from './config/settings/live-settings.ts'
 import type { DaemonFile } from './contract/daemon-file.ts'
 import type { NewEvent } from './contract/events.ts'
@@ -26,8 +26,9 @@ import { upToDate, wireGateway } from './gateway-wiring.ts'
 import { readHostMemory } from './hardware/memory.ts'
 import type { MemoryMeter } from './hardware/memory-meter.ts'
 import { systemClock } from './kernel/clock.ts'
-import { Hal0Error, messageOf } from './kernel/errors.ts'
+import { messageOf } from './kernel/errors.ts'
 import { isoTime } from './kernel/units.ts'
+import { createLaneBindings } from './lanes/lane-bindings.ts'
 import { createLiveRunners } from './live-runners.ts'
 import { createManagement, createRegistries, furnishHome } from './management.ts'
 import type { Pulls } from './models/pull/pulls.ts'
@@ -37,6 +38,8 @@ import { createProcessRuntime } from './runtimes/process/process-runtime.ts'
 import { createPortPool } from './slots/port-pool.ts'
 import { slotSettingsOf } from './slots/settings.ts'
 import type { Slots } from './slots/slots.ts'
+import { openStore } from './store/open-store.ts'
+import { openTimetable, type Timetable } from './timetable.ts'
 import { ownVersion } from './version.ts'
 
 export interface DaemonOptions {
@@ -45,6 +48,10 @@ export interface DaemonOptions {
   readonly host?: string
   /** Overrides `[server] port`; 0 = any free one. */
   readonly port?: number
+  /** Told once where no user is defined: by this token the first admin is made in a browser. */
+  readonly onSetUpToken?: (token: string) => void
+  /** Binds elsewhere than to this machine although no user is defined. */
+  readonly insecure?: boolean
   /** Absent = this machine's own. */
   readonly meter?: MemoryMeter
   /** How long the GPU stays in a mode; absent = as SPEC 8 says. Only tests say otherwise. */
@@ -94,7 +101,15 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   // What a daemon is built with; what may change while it runs is asked of `live`.
   const settings = live.settings()
   const host = wish.host ?? settings.server.host
-  refuseOpenBind(host)
+  const store = openStore(home, { log, clock, publish: (event) => bus.publish(event) })
+  undo.push(async () => store.close())
+  /** Made with the slots; nobody is defined before that unless they were before. */
+  let timetable: Timetable | undefined
+  const onFirstUser = (userId: string) => timetable?.adoptLocal(userId)
+  const insecure = wish.insecure === true
+  const access = await wireAccess({ home, store, live, bus, clock, log, host, insecure, onFirstUser })
+  const { accounts, guard, openDoor } = access
+  undo.push(async () => accounts.close())
   const runtime = createProcessRuntime({ homeId: await openHomeId(home), clock, log })
 
   const closing = new AbortController()
@@ -113,8 +128,11 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   let pulls: () => Pulls = () => {
     throw new Error('pulls are asked for before they are made')
   }
+  const liveLanes = await openLiveLanes({ home, log, bus })
+  const targets = createLaneBindings(liveLanes)
   const fleet = await openFleet({
-    ...{ home, live, runners, runtime, ports, bus, clock, log },
+    ...{ home, store, live, runners, runtime, ports, bus, clock, log },
+    lanes: targets,
     settings: slotSettings,
     pulls: () => pulls(),
     meter: wish.meter,
@@ -134,26 +152,37 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     log,
     onChange: async (changed) => {
       await live.reload(changed)
+      await liveLanes.reload(changed)
       // Those that hold them look afresh each time: what may change at once does.
       Object.assign(slotSettings, slotSettingsOf(live.settings()))
       Object.assign(gatewaySettings, gatewaySettingsOf(live.settings()))
       runners.reload()
       await slots.sync()
       fleet.look()
+      await timetable?.look()
     },
   })
   undo.push(() => watch.close())
   const settingsWritten = (files: readonly string[]) => watch.poke(files)
+  const opened = await openTimetable({
+    ...{ home, live, liveLanes, targets, fleet, bus, clock, log, settingsWritten },
+    people: accounts,
+    url: () => url,
+    knownRunners: () => runners.all().map(({ key }) => key),
+  })
+  timetable = opened
+  undo.push(() => opened.close())
   const management = createManagement(
-    { ...registriesDeps, bus, clock, ports, fleet, gatewayPort, settingsWritten },
+    { ...registriesDeps, bus, clock, ports, fleet, gatewayPort, settingsWritten, accounts, timetable },
     registries,
   )
   undo.push(() => management.close())
   pulls = () => management.ports.pulls
 
-  const guard = createOpenGuard({ allowedHosts: () => live.settings().server.allowed_hosts })
   const { gateway, ledger, explain } = wireGateway({
     ...{ home, fleet, guard, live, runners, clock, log, bus },
+    lanes: opened.lanes.door,
+    isOpenMode: () => accounts.mode === 'open',
     settings: gatewaySettings,
     onDemand: management.onDemand,
     writeInfo: daemonLog.writeInfo,
@@ -174,6 +203,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     clock,
     log,
     guard,
+    openDoor,
     daemon: facts,
     closing: closing.signal,
     ports: { ...management.ports, ...upToDate(management.ports, ledger) },
@@ -183,10 +213,11 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   ;({ url } = await listen(server, host, wish.port ?? settings.server.port))
   undo.push(async () => void server.close())
 
-  const file: DaemonFile = { url, pid: process.pid, started_at: startedAt }
+  const file: DaemonFile = { url, pid: process.pid, started_at: startedAt, local_key: access.localKey.secret }
   await writeFileWhole(daemonFilePath(home), `${JSON.stringify(file, null, 2)}\n`, 0o600)
   announce({ log, bus }, ofDaemon('daemon.started', `hal0 ${ownVersion()} serves ${url} from ${home.label}`))
   void slots.autoload()
+  if (accounts.setUpToken !== undefined) wish.onSetUpToken?.(accounts.setUpToken)
 
   let end: () => void = () => {}
   const closed = new Promise<void>((resolve) => {
@@ -200,11 +231,15 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     closing.abort()
     const serverClosed = new Promise((resolve) => server.close(resolve))
     try {
+      opened.lanes.close()
       await Promise.all([watch.close(), management.close(), fleet.rest()])
       await slots.close({ drainMs, keepEngines })
       await gateway.close()
       ledger.close()
+      await opened.close()
       await fleet.close()
+      accounts.close()
+      store.close()
     } finally {
       server.closeAllConnections()
       await serverClosed
@@ -228,16 +263,6 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
       return stopping
     },
   }
-}
-
-/** Without users everything is open, so only this machine may reach it. Source: SPEC 14. */
-function refuseOpenBind(host: string): void {
-  const name = host.includes(':') ? `[${host}]` : host
-  if (isLoopbackHost(name)) return
-  throw Hal0Error.of('config.invalid', `[server] host ${host} is not a loopback address, and no user is defined`, {
-    param: 'server.host',
-    details: { remedy: 'Bind to 127.0.0.1, and reach hal0 from elsewhere through SSH or a tunnel.' },
-  })
 }
 
 function ofDaemon(type: string, message: string): NewEvent {

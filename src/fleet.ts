@@ -26,12 +26,15 @@ import { createMemoryDesk } from './slots/admission/memory-desk.ts'
 import { watchPressure } from './slots/admission/watch-pressure.ts'
 import { takeSurvivors } from './slots/adoption/take-survivors.ts'
 import { createSlotEffects } from './slots/effects.ts'
+import type { LaneBindings } from './slots/lane-bindings.ts'
 import { createMissingFiles } from './slots/launch/pull-missing.ts'
+import type { LoadListener } from './slots/life/life-ports.ts'
 import type { PortPool } from './slots/port-pool.ts'
 import type { SlotSettings } from './slots/settings.ts'
 import { withShadows } from './slots/shadow-slots.ts'
 import { openSlots, type SlotManager } from './slots/slot-manager.ts'
-import { openStore, type Store } from './store/open-store.ts'
+import { createSlotSource } from './slots/slot-source.ts'
+import type { Store } from './store/open-store.ts'
 
 /** The slots with all that looks after them: memory, GPU turns, history, metrics. */
 export interface Fleet {
@@ -41,6 +44,9 @@ export interface Fleet {
   readonly metrics: Metrics
   readonly store: Store
   readonly hardware: HardwareSources
+  readonly meter: MemoryMeter
+  /** Calls back for every load that has ended. */
+  onLoad(listener: LoadListener): void
   readonly imageDefaults: (slot: string) => ImageDefaults
   readonly speechDefaults: (slot: string) => SpeechDefaults
   /** The settings may say something else by now. */
@@ -53,7 +59,10 @@ export interface Fleet {
 
 export interface FleetDeps {
   readonly home: Home
+  readonly store: Store
   readonly live: LiveSettings
+  /** The lanes, each of which has a slot. */
+  readonly lanes: LaneBindings
   readonly runners: RunnerRegistry
   readonly runtime: Runtime
   readonly ports: PortPool
@@ -71,15 +80,16 @@ export interface FleetDeps {
 
 /** Builds it and takes over the engines of an earlier daemon. Errors: `config.invalid`. */
 export async function openFleet(deps: FleetDeps): Promise<Fleet> {
-  const { home, live, runners, runtime, ports, bus, clock, log } = deps
+  const { home, live, lanes, runners, runtime, ports, bus, clock, log, store } = deps
   const hardware = createHardwareSources(thisMachine(), clock)
   const meter = deps.meter ?? createMemoryMeter(hardware)
-  const store = openStore(home, { log, clock, publish: (event) => bus.publish(event) })
+  const source = createSlotSource({ home, lanes, cards: () => meter.read() })
+  const loadListeners = new Set<LoadListener>()
   /** None before the slots are open. */
   let rows: () => readonly SlotRow[] = () => []
   const metrics = createMetrics({ rows: () => rows(), loads: store.loads })
   const subscription = bus.subscribe({ onEvent: (event) => metrics.onEvent(event) })
-  const adoptions = new Map(await takeSurvivors({ home, runtime, runners, ports, clock, bus, log }))
+  const adoptions = new Map(await takeSurvivors({ home, source, runtime, runners, ports, clock, bus, log }))
   /** Both come into being with the slots, which they know. */
   let opened: { readonly desk: OpenMemoryDesk; readonly pressure: { close(): void } } | undefined
   /** Made when the slots know what of them runs; until then it refuses nothing. */
@@ -87,6 +97,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
 
   const manager = await openSlots({
     home,
+    source,
     ports,
     clock,
     runtime,
@@ -94,7 +105,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     log,
     adoptions,
     settings: deps.settings,
-    effects: createSlotEffects({ home, runners, ports, clock, missing: createMissingFiles(home, deps.pulls) }),
+    effects: createSlotEffects({ home, source, runners, ports, clock, missing: createMissingFiles(home, deps.pulls) }),
     openDesk: (residents) => {
       const deskDeps = { meter, residents, clock, log, bus, settings: () => deskSettingsOf(live.settings()) }
       const desk = createMemoryDesk(deskDeps)
@@ -104,6 +115,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     onLoadEnded: (record) => {
       store.loads.record(record)
       metrics.onLoad(record)
+      for (const listener of loadListeners) listener(record)
     },
     startRefusal: (slot) => door.refusal(slot) ?? npuRefusal(rows(), slot),
     managedBy: (slot) => (door.isSaved(slot) ? 'arbiter' : null),
@@ -137,6 +149,8 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     metrics,
     store,
     hardware,
+    meter,
+    onLoad: (listener) => void loadListeners.add(listener),
     imageDefaults: (slot) => {
       const bound = slots.running(slot) ?? slots.bound(slot)
       const file = bound === undefined ? undefined : live.modelFile(bound.modelId)
@@ -163,7 +177,6 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     close: async () => {
       desk.close()
       subscription.close()
-      store.close()
     },
   }
   return fleet

@@ -14,6 +14,7 @@ import type { OnDemandSlot } from './gateway/send-to-slot.ts'
 import type { GatewaySettings } from './gateway/settings.ts'
 import type { Clock } from './kernel/clock.ts'
 import type { Log } from './kernel/log.ts'
+import type { LaneDoor } from './lanes/lane-door.ts'
 import type { RunnerRegistry } from './runners/registry.ts'
 import type { EngineRoute, Runner } from './runners/runner.ts'
 
@@ -28,6 +29,9 @@ export interface GatewayWiring {
   readonly home: Home
   readonly fleet: Fleet
   readonly guard: Guard
+  /** Is nobody defined? */
+  readonly isOpenMode: () => boolean
+  readonly lanes: LaneDoor
   readonly settings: GatewaySettings
   readonly live: Pick<LiveSettings, 'modelIds'>
   readonly runners: RunnerRegistry
@@ -50,6 +54,8 @@ export function wireGateway(wiring: GatewayWiring): WiredGateway {
     ...{
       slots,
       guard,
+      isOpenMode: wiring.isOpenMode,
+      lanes: wiring.lanes,
       settings,
       onDemand,
       registeredModels,

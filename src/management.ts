@@ -1,3 +1,4 @@
+import type { AccountRooms } from './access/create-accounts.ts'
 import type { ManagementPorts } from './api/api-context.ts'
 import { validateHome } from './config/home/validate-home.ts'
 import { createModels } from './config/models/model-registry.ts'
@@ -29,6 +30,7 @@ import type { RunnerRegistry } from './runners/registry.ts'
 import { createSlotAdmin } from './slots/create-slot-admin.ts'
 import type { PortPool } from './slots/port-pool.ts'
 import { remadeSoonError } from './slots/slot-failures.ts'
+import type { Timetable } from './timetable.ts'
 import { ownVersion } from './version.ts'
 
 export interface RegistriesDeps {
@@ -82,6 +84,8 @@ export interface ManagementDeps extends RegistriesDeps {
   readonly clock: Clock
   readonly ports: PortPool
   readonly fleet: Fleet
+  readonly accounts: AccountRooms
+  readonly timetable: Timetable
   /** The port that hal0 itself listens on. */
   readonly gatewayPort: () => number | undefined
   /** hal0 itself has written these files (absolute paths): everybody looks at them. */
@@ -96,7 +100,7 @@ export interface Management {
 
 /** What people and the gateway manage besides running slots. Every write is followed by a look at the settings. Source: SPEC 16. */
 export function createManagement(deps: ManagementDeps, registries: Registries): Management {
-  const { home, live, runners, fleet, ports, gatewayPort, bus, clock, log, settingsWritten } = deps
+  const { home, live, runners, fleet, ports, gatewayPort, bus, clock, log, settingsWritten, accounts, timetable } = deps
   const { slots } = fleet
   const { models, profiles, seeding, storeFolder } = registries
   const admin = createSlotAdmin({
@@ -175,6 +179,12 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
       capacity: () => fleet.desk.capacity(),
       metrics: () => fleet.metrics.render(),
       arbiter: fleet.arbiter,
+      lanes: timetable.lanes,
+      laneFiles: timetable.laneFiles,
+      bookings: timetable.bookings,
+      notices: timetable.notices,
+      accounts,
+      sessions: accounts,
       validate: () => validateHome(home, { runnerKeys: seeding.runnerKeys() }),
       settings: () => redactSettings(live.settings()),
     },

@@ -14,7 +14,8 @@ export const levels = [
   ['lanes', 'arbiter', 'stacks', 'metrics'],
   ['gateway', 'api'],
   ['daemon-log.ts', 'front-door.ts', 'live-runners.ts', 'fleet.ts'],
-  ['management.ts', 'gateway-wiring.ts'],
+  ['timetable.ts', 'access-wiring.ts', 'gateway-wiring.ts'],
+  ['management.ts'],
   ['daemon.ts'],
   ['cli'],
 ]
@@ -38,4 +39,4 @@ export const packagesOf = new Map([
 ])
 
 /** What a file below a `rules/` folder may import besides other rules. */
-export const rulesMayImport = { rooms: ['kernel', 'contract'], packages: ['zod'] }
+export const rulesMayImport = { rooms: ['kernel', 'contract'], packages: ['zod', 'temporal-polyfill'] }

@@ -38,7 +38,7 @@ export interface LanesDeps {
   readonly people: Pick<People, 'byId'>
   readonly tell: Notices['tell']
   readonly manual: ManualStore
-  readonly models: Pick<ModelBook, 'targetOf' | 'fingerprintOf'>
+  readonly models: Pick<ModelBook, 'targetOf' | 'fingerprintOf' | 'refresh'>
   readonly times: Pick<LoadTimes, 'estimate'>
   readonly slotOf: (lane: string) => LaneSlot
   readonly slotRow: (lane: string) => SlotRow | undefined
@@ -97,6 +97,13 @@ export function createLanes(deps: LanesDeps): OpenLanes {
     }
   }
 
+  let refreshing: Promise<void> | undefined
+  const refreshModels = () => {
+    refreshing ??= deps.models.refresh().finally(() => {
+      refreshing = undefined
+    })
+  }
+
   function look(): void {
     const names = new Set(files.all().map(({ name }) => name))
     for (const [name, actor] of actors) {
@@ -117,7 +124,11 @@ export function createLanes(deps: LanesDeps): OpenLanes {
         calendar,
         facts: () => factsOf(name),
         estimateMs: (target) => deps.times.estimate(name, target).ms,
-        fingerprintOf: deps.models.fingerprintOf,
+        fingerprintOf: (target) => {
+          const { device, gpus, runner } = fileOf(name).config
+          return JSON.stringify([deps.models.fingerprintOf(target), device, gpus, runner])
+        },
+        refreshModels,
         nameOfUser,
         tell: deps.tell,
         describeHolders: () => deps.describeHolders(name),

@@ -1,7 +1,12 @@
 import type { LaneTarget } from '../contract/lane.ts'
+import type { FailureCause } from '../contract/slot-state.ts'
+import { HOUR_MS } from '../kernel/units.ts'
 import type { TargetFailure } from './rules/decision.ts'
 import { targetKey } from './rules/lane-target.ts'
 import { isPermanentFailure, nextFailure } from './rules/next-failure.ts'
+
+/** The next booking of a model that failed so long ago begins anew. */
+const FORGOTTEN_AFTER_MS = HOUR_MS
 
 interface Entry {
   readonly target: LaneTarget
@@ -31,15 +36,24 @@ export class FailureBook {
 
   failed(
     target: LaneTarget,
-    what: { readonly nowMs: number; readonly code: string; readonly message: string },
+    what: {
+      readonly nowMs: number
+      readonly code: string
+      readonly message: string
+      readonly cause: FailureCause | null
+    },
   ): TargetFailure {
     const key = targetKey(target)
-    const isPermanent = isPermanentFailure(what.code, what.message)
-    const failure = nextFailure(this.#entries.get(key)?.failure, {
-      ...what,
-      isPermanent,
-      fingerprint: this.#fingerprintOf(target),
-    })
+    const before = this.#entries.get(key)?.failure
+    const isPermanent = isPermanentFailure(what.code, what.message, what.cause ?? undefined)
+    const failure = nextFailure(
+      before !== undefined && what.nowMs - before.failedAtMs < FORGOTTEN_AFTER_MS ? before : undefined,
+      {
+        ...what,
+        isPermanent,
+        fingerprint: this.#fingerprintOf(target),
+      },
+    )
     this.#entries.set(key, { target, failure, isOver: false })
     return failure
   }
@@ -56,9 +70,16 @@ export class FailureBook {
     this.#entries.delete(targetKey(target))
   }
 
-  /** Failures of a model or profile that is another by now are over. */
-  review(): void {
-    for (const [key, { target, failure }] of this.#entries) {
+  /** Is one waiting for another model or profile? */
+  get hasPermanent(): boolean {
+    return [...this.#entries.values()].some(({ isOver, failure }) => !isOver && failure.retry.kind === 'never')
+  }
+
+  /** Failures of a model or profile that is another by now are over; those of the future are of a clock that was set back. */
+  review(nowMs: number): void {
+    for (const [key, entry] of this.#entries) {
+      const { target, failure } = entry
+      if (failure.failedAtMs > nowMs) this.#entries.set(key, { ...entry, failure: { ...failure, failedAtMs: nowMs } })
       if (failure.retry.kind === 'never' && failure.retry.fingerprint !== this.#fingerprintOf(target))
         this.#entries.delete(key)
     }

@@ -69,6 +69,7 @@ function openLane(options: { readonly facts?: Partial<LaneFacts>; readonly booki
     facts: () => facts,
     estimateMs: (target) => (target.kind === 'nothing' ? facts.stopTimeoutMs : 20 * SECOND_MS),
     fingerprintOf: () => fingerprint,
+    refreshModels: () => {},
     nameOfUser: (id) => id,
     tell: (notice) => notices.push(notice),
     describeHolders: async () => '',

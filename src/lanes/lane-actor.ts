@@ -33,6 +33,8 @@ export interface LaneActorDeps extends Omit<LaneDriveDeps, 'failures'>, LaneTell
   readonly estimateMs: (target: LaneTarget) => number
   /** What model and profile are at the moment: a failure that is theirs is over when it is another. */
   readonly fingerprintOf: (target: LaneTarget) => string
+  /** A file that was missing may be back: models are read again, soon. */
+  readonly refreshModels: () => void
   readonly nameOfUser: (userId: string) => string | undefined
 }
 
@@ -223,7 +225,8 @@ export class LaneActor {
       preparedFor: this.#preparedFor,
     }
     const decision = chooseTarget(question)
-    this.failures.review()
+    this.failures.review(nowMs)
+    if (this.failures.hasPermanent) this.#deps.refreshModels()
     const served = chooseServed({
       ...{ nowMs, decision, current, readySinceMs },
       default: facts.default,

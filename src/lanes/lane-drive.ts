@@ -169,7 +169,8 @@ export class LaneDrive {
       this.#deps.log.warn({ lane: this.#deps.name, code, reason: message }, 'the engine of a lane could not be stopped')
       return
     }
-    this.#deps.failures.failed(target, { nowMs, code, message })
+    const { cause = null } = this.#deps.slot.view().failure ?? {}
+    this.#deps.failures.failed(target, { nowMs, code, message, cause })
     this.#host.onFailed(target)
   }
 

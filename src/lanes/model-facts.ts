@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { modelFilesOf, noSuchModel, readModelRows } from '../config/models/models-file.ts'
+import { allFilesOf, modelFilesOf, noSuchModel, readModelRows } from '../config/models/models-file.ts'
 import { defaultProfileOf, type Profile, readProfiles } from '../config/profiles/profiles-file.ts'
 import { fitsSlot } from '../config/profiles/rules/fits-slot.ts'
 import type { LaneTarget } from '../contract/lane.ts'
@@ -28,7 +28,7 @@ export interface ModelBook {
 interface KnownModel {
   readonly row: ModelFacts
   readonly sizeBytes: number | undefined
-  /** Of each part: when it was written. */
+  /** Of each file, companions too: when it was written; 0 = it is not there. */
   readonly changed: readonly number[]
 }
 
@@ -70,13 +70,16 @@ export async function openModelBook(home: Home, log: Log): Promise<ModelBook> {
 }
 
 async function look(row: ModelFacts): Promise<KnownModel> {
-  const facts = await Promise.all(modelFilesOf(row).map((file) => stat(file).catch(() => undefined)))
-  const found = facts.filter((fact) => fact !== undefined)
-  const isWhole = found.length === facts.length
+  const own = new Set(modelFilesOf(row))
+  const facts = await Promise.all(
+    allFilesOf(row).map(async (file) => ({ file, found: await stat(file).catch(() => undefined) })),
+  )
+  const parts = facts.filter(({ file }) => own.has(file))
+  const isWhole = parts.every(({ found }) => found !== undefined)
   return {
     row,
-    sizeBytes: isWhole ? found.reduce((sum, { size }) => sum + size, 0) : row.size_bytes,
-    changed: found.map(({ mtimeMs }) => mtimeMs),
+    sizeBytes: isWhole ? parts.reduce((sum, { found }) => sum + (found?.size ?? 0), 0) : row.size_bytes,
+    changed: facts.map(({ found }) => found?.mtimeMs ?? 0),
   }
 }
 

@@ -1,0 +1,128 @@
+import type { Accounts } from './access/people.ts'
+import { createLaneAdmin, type LaneAdmin } from './config/lanes/lane-admin.ts'
+import type { LiveLanes } from './config/lanes/live-lanes.ts'
+import type { LiveSettings } from './config/settings/live-settings.ts'
+import { schedulerSettingsOf } from './config/settings/scheduler-settings.ts'
+import type { EventBus } from './events/bus.ts'
+import type { Home } from './files/home.ts'
+import type { Fleet } from './fleet.ts'
+import type { Clock } from './kernel/clock.ts'
+import type { Log } from './kernel/log.ts'
+import type { Bookings } from './lanes/bookings/bookings.ts'
+import { createBookings } from './lanes/bookings/create-bookings.ts'
+import { createLanes, type OpenLanes } from './lanes/create-lanes.ts'
+import type { LaneTargets } from './lanes/lane-bindings.ts'
+import { createLaneMemory } from './lanes/lane-memory.ts'
+import { LoadTimes } from './lanes/load-times.ts'
+import { openManualStore } from './lanes/manual-store.ts'
+import { openModelBook } from './lanes/model-facts.ts'
+import { createNotices } from './lanes/notices/create-notices.ts'
+import type { Notices } from './lanes/notices/notices.ts'
+import { createLaneSlot } from './lanes/real-lane-slot.ts'
+import { NOTHING } from './lanes/rules/lane-target.ts'
+
+/** Lanes, their bookings, and who is told of them. */
+export interface Timetable {
+  readonly lanes: OpenLanes
+  readonly laneFiles: LaneAdmin
+  readonly bookings: Bookings
+  readonly notices: Notices
+  /** What was booked before anybody was defined goes to the first user. */
+  adoptLocal(userId: string): void
+  /** Files or settings may say something else: models are read again, and every lane looks. Never rejects. */
+  look(): Promise<void>
+  /** Before the slots are closed: no lane decides any more. */
+  rest(): void
+  close(): Promise<void>
+}
+
+export interface TimetableDeps {
+  readonly home: Home
+  readonly live: LiveSettings
+  readonly liveLanes: LiveLanes
+  readonly targets: LaneTargets
+  readonly fleet: Fleet
+  readonly people: Accounts
+  readonly bus: EventBus
+  readonly clock: Clock
+  readonly log: Log
+  /** Where people reach this daemon; '' before it listens. */
+  readonly url: () => string
+  readonly knownRunners: () => readonly string[]
+  /** hal0 itself has written these files (absolute paths): everybody looks at them. */
+  readonly settingsWritten: (files: readonly string[]) => Promise<void>
+}
+
+/** Builds it on slots that are open: a lane begins where its engine is. */
+export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
+  const { home, live, liveLanes, targets, fleet, people, bus, clock, log } = deps
+  const { slots, store } = fleet
+  const publish: EventBus['publish'] = (event) => bus.publish(event)
+  const scheduler = () => schedulerSettingsOf(live.settings(), process.env)
+  const models = await openModelBook(home, log)
+  const times = new LoadTimes({ loads: store.loads, sizeBytes: models.sizeBytes, settings: scheduler })
+  fleet.onLoad(({ slot }) => times.loadEnded(slot))
+  const memory = createLaneMemory({
+    meter: fleet.meter,
+    hardware: fleet.hardware,
+    configOf: (lane) => targets.configOf(lane),
+    pidOf: (lane) => slots.row(lane)?.pid ?? null,
+  })
+  const notices = createNotices({
+    ...{ db: store.db, clock, log, publish, people },
+    settings: () => live.settings().notify,
+    baseUrl: deps.url,
+  })
+  /** The bookings ask the lanes whether one starts, the lanes ask the bookings for the calendar. */
+  let lanes: OpenLanes | undefined
+  const { bookings, calendar, ...book } = createBookings({
+    ...{ db: store.db, dbProblem: store.problem, clock, log, publish, people, notices },
+    lane: (name) => {
+      const file = liveLanes.find(name)
+      return file && { config: file.config, defaultTarget: lanes?.defaultOf(name) ?? NOTHING }
+    },
+    lanes: () => liveLanes.all().map(({ name }) => name),
+    isStarting: (id) => lanes?.isStarting(id) === true,
+    resolveTarget: async (lane, model, profile) => {
+      await models.refresh()
+      return models.targetOf(model, profile, liveLanes.find(lane)?.config.runner)
+    },
+    estimateMs: (lane, target) => times.estimate(lane, target).ms,
+    hasLoaded: (lane, target) => times.estimate(lane, target).source === 'history',
+    exceedsVram: async (lane, model) => {
+      const totalBytes = await memory.totalBytes(lane)
+      const sizeBytes = models.sizeBytes(model)
+      return totalBytes !== undefined && sizeBytes !== undefined && sizeBytes > totalBytes
+    },
+  })
+  const opened = createLanes({
+    ...{ clock, log, publish, calendar, bookings, people, models, times },
+    files: liveLanes,
+    settings: scheduler,
+    tell: (notice) => notices.tell(notice),
+    manual: openManualStore(store.db),
+    slotOf: (name) => createLaneSlot({ name, slots, targets, bus }),
+    slotRow: (name) => slots.row(name),
+    describeHolders: memory.describeHolders,
+  })
+  lanes = opened
+  opened.look()
+
+  return {
+    lanes: opened,
+    laneFiles: createLaneAdmin({ home, knownRunners: deps.knownRunners, written: deps.settingsWritten }),
+    bookings,
+    notices,
+    adoptLocal: book.adoptLocal,
+    look: async () => {
+      await models.refresh()
+      opened.look()
+    },
+    rest: () => opened.close(),
+    close: async () => {
+      opened.close()
+      await notices.close()
+      book.close()
+    },
+  }
+}
