@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Caller } from '../access/caller.ts'
 import type { ApiDialect } from '../contract/api-dialect.ts'
 import type { RequestRecord, TokenUsage } from '../contract/request-record.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -19,6 +20,8 @@ export interface ExchangeFacts {
   /** The path of the contract that answers. */
   route?: string
   slot?: string
+  /** Under which booking of a lane it is served; null = nobody's. */
+  reservationId?: string | null
   /** Step of the resolution that chose the slot. */
   reason?: string
   /** Why it ended badly: an error code, or `client_gone`, `client_stalled`. */
@@ -76,6 +79,7 @@ export class Exchange implements Placed {
   readonly #startedMs: number
   readonly #ends: ExchangeEnds
   readonly #forgetSocket: () => void
+  #caller: Caller | undefined
   #endReason: EndReason | undefined
   #onEnding: ((reason: EndReason) => void) | undefined
   #controller: AbortController | undefined
@@ -95,6 +99,17 @@ export class Exchange implements Placed {
     res.once('close', this.#onClose)
     // What there is to know about a broken connection comes with 'close'.
     res.on('error', nothing)
+  }
+
+  /** The guard has let it in. */
+  admit(caller: Caller): void {
+    this.#caller = caller
+  }
+
+  /** Who asks; not before `admit`. */
+  get caller(): Caller {
+    if (this.#caller === undefined) throw new Error('nobody was let in')
+    return this.#caller
   }
 
   /** Adds a header to the answer; before `writeHead`. */
@@ -140,10 +155,11 @@ export class Exchange implements Placed {
   }
 
   /**
-   * Whose request it is where requests wait in turn: by the key that was sent (in open mode nobody checks it), else by where it comes from.
-   * Source: SPEC 11 "Queues".
+   * Whose request it is where requests wait in turn: the user's; where nobody is known by the key that was sent (nobody checks it), else by where it
+   * comes from. Source: SPEC 11 "Queues".
    */
   get queueKey(): string {
+    if (this.#caller?.kind === 'user') return this.#caller.userId
     const { headers, socket } = this.req
     const apiKey = headers['x-api-key']
     return headers.authorization ?? (typeof apiKey === 'string' ? apiKey : undefined) ?? socket.remoteAddress ?? ''
@@ -170,15 +186,16 @@ export class Exchange implements Placed {
     const { res, req, facts, clock } = this
     const isAnswered = res.headersSent || res.writableFinished
     const startedMs = this.#startedMs
+    const user = this.#caller?.kind === 'user' ? this.#caller : undefined
     return {
       requestId: this.id,
       method: req.method ?? '',
       path: pathOf(req.url ?? ''),
       route: facts.route ?? 'other',
       slot: facts.slot,
-      keyId: null,
-      userId: null,
-      reservationId: null,
+      keyId: user?.keyId ?? null,
+      userId: user?.userId ?? null,
+      reservationId: facts.reservationId ?? null,
       status: isAnswered ? res.statusCode : STATUS_CLIENT_GONE,
       bytesSent: this.bytesSent,
       endedMs: clock.nowMs(),

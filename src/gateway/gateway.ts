@@ -8,6 +8,7 @@ import { Hal0Error, messageOf, toHal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import { SwapList } from '../kernel/swap-list.ts'
 import { SECOND_MS } from '../kernel/units.ts'
+import type { LaneDoor } from '../lanes/lane-door.ts'
 import type { Slots } from '../slots/slots.ts'
 import { sendError, sendPreflight } from './answer.ts'
 import type { Doorkeeper } from './arbitrated-lease.ts'
@@ -18,7 +19,7 @@ import { CLIENT_GONE, Exchange } from './exchange.ts'
 import { serveForm } from './routes/form-route.ts'
 import { serveImages } from './routes/images-route.ts'
 import { type InferenceDeps, serveInference } from './routes/inference-route.ts'
-import { sendModel, sendModels } from './routes/models-route.ts'
+import { type Catalog, sendModel, sendModels } from './routes/models-route.ts'
 import type { ImageDefaults } from './routes/paint.ts'
 import { serveUpstream } from './routes/upstream-route.ts'
 import { type RunnersFor, unsupportedError } from './rules/check-route.ts'
@@ -52,6 +53,10 @@ export interface GatewayDeps {
   readonly onDemand: OnDemandSlot
   /** Asked before every lease; absent = nothing is arbitrated. */
   readonly arbiter?: Doorkeeper
+  /** Asked before every request to a lane; absent = there are no lanes. */
+  readonly lanes?: LaneDoor
+  /** Is nobody defined? Then the guard judges preflights too. Absent = true. */
+  readonly isOpenMode?: () => boolean
   /** What the file of an image slot says under `[image]`; absent = nothing. */
   readonly imageDefaults?: (slot: string) => ImageDefaults
   /** What the file of a slot says of speech; absent = nothing. */
@@ -73,7 +78,7 @@ const LAST_WORDS_MS = 1_000
 /** The inference hot path. Source: SPEC 11, DESIGN "The hot path". */
 export function createGateway(deps: GatewayDeps): Gateway {
   const { slots, guard, clock, log, bus, onDemand, registeredModels, runnersFor, arbiter, spillFolder, settings } = deps
-  const { imageDefaults = () => ({}), speechDefaults = () => ({}) } = deps
+  const { lanes, isOpenMode = () => true, imageDefaults = () => ({}), speechDefaults = () => ({}) } = deps
   const startedMs = clock.nowMs()
   const pools = new EnginePools(clock)
   const exchanges = new SwapList<Exchange>()
@@ -101,6 +106,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     registeredModels,
     runnersFor,
     arbiter,
+    lanes,
     bodies,
     speechDefaults,
     refusalOf,
@@ -131,8 +137,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const match = matchRoute(req.method ?? '', req.url ?? '')
       // A refusal too is told in the route's own shape.
       if (match.kind === 'inference') exchange.dialect = match.route.dialect
-      const admitted = guard(req)
-      if (!admitted.ok) throw admitted.error
+      if (match.kind !== 'preflight' || isOpenMode() || !isPreflight(req)) {
+        const admitted = guard(req)
+        if (!admitted.ok) throw admitted.error
+        exchange.admit(admitted.value)
+      }
       if (closing.signal.aborted) throw stopping()
       route(exchange, match, done)
     } catch (thrown) {
@@ -189,11 +198,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
         return done()
       case 'models':
         facts.route = '/v1/models'
-        sendModels(exchange, catalog())
+        sendModels(exchange, catalog(exchange))
         return done()
       case 'model':
         facts.route = '/v1/models'
-        sendModel(exchange, match.id, catalog())
+        sendModel(exchange, match.id, catalog(exchange))
         return done()
       case 'unknown':
         refuse(exchange, `There is no ${pathShown(exchange)}; there are ${KNOWN_PATHS.join(', ')}`, 404)
@@ -207,10 +216,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     }
   }
 
-  function catalog() {
+  function catalog({ caller }: Exchange): Catalog {
     const { unknownModel, onDemandSlot } = settings
     const problemOf = (slot: string): string | null => slots.row(slot)?.config_problem ?? null
-    return { rows: slots.views(), registered: registeredModels(), onDemandSlot, unknownModel, startedMs, problemOf }
+    const isLane = (slot: string): boolean => lanes?.standing(slot, caller) !== undefined
+    const listed = { rows: slots.views(), registered: registeredModels(), onDemandSlot, unknownModel }
+    return { ...listed, startedMs, problemOf, isLane }
   }
 
   return {
@@ -234,6 +245,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
       cancel()
     },
   }
+}
+
+/** A browser asks before it sends a key, and cannot send one with the question. */
+function isPreflight({ headers }: IncomingMessage): boolean {
+  return headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 }
 
 function settle(work: Promise<void>, served: Served): void {

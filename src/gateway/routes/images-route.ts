@@ -2,6 +2,7 @@ import { Hal0Error } from '../../kernel/errors.ts'
 import { err, type Result } from '../../kernel/result.ts'
 import { readAsked } from '../body/read-asked.ts'
 import type { Exchange } from '../exchange.ts'
+import { lanesFor } from '../lane-entry.ts'
 import { checkRoute, type RouteAsk, unsupportedError } from '../rules/check-route.ts'
 import { chooseImageSlot, type ImageRoute } from '../rules/choose-image-slot.ts'
 import { findByName } from '../rules/find-slot.ts'
@@ -34,7 +35,8 @@ export async function serveImages(exchange: Exchange, deps: ImageDeps): Promise<
     const { unknownModel, onDemandSlot } = settings
     const rows = slots.views()
     const registered = deps.registeredModels()
-    const chosen = chooseImageSlot({ model, rows, unknownModel, registered, onDemandSlot })
+    const lanes = lanesFor(deps.lanes, exchange.caller)
+    const chosen = chooseImageSlot({ model, rows, unknownModel, registered, onDemandSlot, lanes })
     facts.reason = chosen.reason
     const { slot, onDemandModel } = targetOf(chosen, { rows, runnersFor })
     facts.slot = slot

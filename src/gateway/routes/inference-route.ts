@@ -8,6 +8,7 @@ import { type JsonBody, type ReceiveOptions, receiveJson } from '../body/read-bo
 import type { Exchange } from '../exchange.ts'
 import type { BodyFacts } from '../json/body-facts.ts'
 import { spliceForEngine } from '../json/splice-model.ts'
+import { lanesFor } from '../lane-entry.ts'
 import { relay } from '../relay.ts'
 import { checkRoute, type RunnersFor } from '../rules/check-route.ts'
 import { chooseHeartbeat } from '../rules/choose-heartbeat.ts'
@@ -102,6 +103,7 @@ export function resolveTarget(
     unknownModel: settings.unknownModel,
     registered: deps.registeredModels(),
     onDemandSlot: settings.onDemandSlot,
+    lanes: lanesFor(deps.lanes, exchange.caller),
   })
   facts.reason = decision.reason
   if (decision.kind === 'error') throw routeError(decision)

@@ -23,6 +23,8 @@ export interface Catalog extends Pick<RouteQuery, 'rows' | 'registered' | 'onDem
   readonly startedMs: number
   /** Why a start of this slot would fail; null = it would not. Absent = nobody knows: then an engine that brings its model is listed while it runs. */
   readonly problemOf?: (slot: string) => string | null
+  /** Absent = there are no lanes. */
+  readonly isLane?: (slot: string) => boolean
 }
 
 /**
@@ -55,9 +57,12 @@ export function sendModel(exchange: Exchange, id: string, catalog: Catalog): voi
   sendJson(exchange, 200, entry)
 }
 
-/** Slots for speech are there from the start, their engines often are not: a list must not promise what nobody installed. */
-function isListed(row: RouteCandidate, { problemOf }: Catalog): boolean {
-  if (row.model_id !== null) return true
+/**
+ * Slots for speech are there from the start, their engines often are not: a list must not promise what nobody installed. A lane is there whatever its
+ * timetable says at the moment.
+ */
+function isListed(row: RouteCandidate, { problemOf, isLane }: Catalog): boolean {
+  if (row.model_id !== null || isLane?.(row.name) === true) return true
   return isActive(row) && (isDispatchable(row) || problemOf?.(row.name) === null)
 }
 

@@ -3,12 +3,13 @@ import { noSlotError } from '../../slots/slot-failures.ts'
 import type { EngineBody } from '../body/engine-body.ts'
 import { liveBodyOf } from '../body/live-body.ts'
 import type { Exchange } from '../exchange.ts'
+import { enterLane } from '../lane-entry.ts'
 import { relay } from '../relay.ts'
 import { findByAlias, findByName, type RouteCandidate } from '../rules/find-slot.ts'
 import { engineRequestHeaders } from '../rules/headers.ts'
 import type { RouteMatch } from '../rules/match-route.ts'
 import { rankOf } from '../rules/rank-slots.ts'
-import { readUpstream, wantsWebSocket } from '../rules/read-upstream.ts'
+import { readUpstream, type UpstreamAsk, wantsWebSocket } from '../rules/read-upstream.ts'
 import { type SendLeased, sendToSlotAndWait } from '../send-to-slot.ts'
 import { type InferenceDeps, waitOf } from './inference-route.ts'
 
@@ -40,14 +41,21 @@ export async function serveUpstream(exchange: Exchange, match: UpstreamMatch, de
   facts.reason = byName === undefined ? `1 alias of ${slot}` : '1 slot name'
   if (wantsWebSocket(req.headers.upgrade)) throw webSocketError(slot)
   const method = req.method ?? 'GET'
-  const { path, isLook } = readUpstream(method, match.rest)
-  // Said before anything of a look's body is touched.
-  if (isLook && rankOf(row) !== 0) throw notUpError(row)
+  const ask = { method, ...readUpstream(method, match.rest) }
   const waitMs = waitOf(exchange, deps.settings.loadWaitS)
+  if (ask.isLook) await sendAsLook(exchange, row, ask, deps)
+  else
+    await sendToSlotAndWait(exchange, { slot, onDemandModel: undefined, waitMs }, deps, senderOf(exchange, ask, deps))
+}
+
+type Ask = UpstreamAsk & { readonly method: string }
+
+/** From here on the body is under way. */
+function senderOf(exchange: Exchange, { method, path }: Ask, deps: InferenceDeps): SendLeased {
   const body = bodyOf(exchange, deps)
-  const send: SendLeased = (lease, mayComeAgain, sent) => {
+  return (lease, mayComeAgain, sent) => {
     const { engineKey } = lease.endpoint
-    const headers = engineRequestHeaders(req.rawHeaders, {
+    const headers = engineRequestHeaders(exchange.req.rawHeaders, {
       ...{ engineKey, requestId: exchange.id },
       ...{ contentType: 'as_sent', isRaw: true },
     })
@@ -63,18 +71,34 @@ export async function serveUpstream(exchange: Exchange, match: UpstreamMatch, de
       sent,
     )
   }
-  if (isLook) await sentAsLook(row, deps, send)
-  else await sendToSlotAndWait(exchange, { slot, onDemandModel: undefined, waitMs }, deps, send)
+}
+
+/** Those that a lane is closed to do not see it either. A look is no use of a booking, so it never says that it is served. */
+async function sendAsLook(exchange: Exchange, row: RouteCandidate, ask: Ask, deps: InferenceDeps): Promise<void> {
+  const stay = enterLane(exchange, deps.lanes, row.name)
+  if (stay instanceof Hal0Error) throw stay
+  try {
+    // Said before anything of its body is touched.
+    if (rankOf(row) !== 0) throw notUpError(row, stay !== undefined)
+    await look(row, stay !== undefined, deps, senderOf(exchange, ask, deps))
+  } finally {
+    stay?.leave()
+  }
 }
 
 /** Beside the requests that have the engine's places, and those that wait for one. */
-function sentAsLook(row: RouteCandidate, { slots }: InferenceDeps, send: SendLeased): Promise<void> {
+function look(row: RouteCandidate, isLane: boolean, { slots }: InferenceDeps, send: SendLeased): Promise<void> {
   return new Promise((resolve, reject) => {
     let nth = 0
     const next = (): void => {
-      const look = rankOf(row) === 0 ? slots.lookNow(row.name) : undefined
-      if (look === undefined) reject(notUpError(row))
-      else send(look, ++nth < MAX_LOOKS, (outcome) => (outcome === 'unread' ? next() : resolve()))
+      const lease = rankOf(row) === 0 ? slots.lookNow(row.name) : undefined
+      if (lease === undefined) reject(notUpError(row, isLane))
+      else
+        send(lease, ++nth < MAX_LOOKS, (outcome, failure) => {
+          if (outcome === 'unread') next()
+          else if (failure === undefined) resolve()
+          else reject(failure)
+        })
     }
     next()
   })
@@ -88,7 +112,7 @@ function bodyOf({ req }: Exchange, { bodies }: InferenceDeps): EngineBody {
   return { kind: 'live', body: liveBodyOf(req, bodies.silence) }
 }
 
-function notUpError(row: RouteCandidate): Hal0Error {
+function notUpError(row: RouteCandidate, isLane: boolean): Hal0Error {
   const { name: slot, state } = row
   const why = 'a look at its engine does not load it'
   if (rankOf(row) === 1) {
@@ -97,8 +121,11 @@ function notUpError(row: RouteCandidate): Hal0Error {
       details: { slot, state },
     })
   }
+  const remedy = isLane
+    ? `\`hal0 lane explain ${slot}\` says what the lane will run, and when.`
+    : `Load it: \`hal0 slot load ${slot}\`. Any other request to it does so too.`
   return Hal0Error.of('slot.not_ready', `Slot "${slot}" is not loaded (${state}); ${why}`, {
-    details: { slot, state, remedy: `Load it: \`hal0 slot load ${slot}\`. Any other request to it does so too.` },
+    details: { slot, state, remedy },
   })
 }
 

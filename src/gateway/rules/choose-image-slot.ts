@@ -1,5 +1,6 @@
 import { findByName, type RouteCandidate, SLOT_OF_TYPE } from './find-slot.ts'
 import { type RouteDecision, type RouteQuery, resolveRoute } from './resolve-route.ts'
+import { firstForCaller } from './route-lanes.ts'
 
 /** Where a request for images goes, or what its client hears. */
 export type ImageRoute =
@@ -19,7 +20,7 @@ export function chooseImageSlot(query: Omit<RouteQuery, 'needs'>): ImageRoute {
   if (decision.kind === 'error') {
     const { code, reason } = decision
     if (code === 'model_not_found') return { ...decision, code }
-    const bare = selectBare(rows)
+    const bare = selectBare(query)
     if (bare !== undefined) {
       const text = 'the slot for image, with checkpoints of its own'
       const isUnknown = model !== undefined && model !== ''
@@ -35,7 +36,8 @@ export function chooseImageSlot(query: Omit<RouteQuery, 'needs'>): ImageRoute {
   return { kind: 'wrong_type', reason: decision.reason, steps: decision.steps, named }
 }
 
-function selectBare(rows: readonly RouteCandidate[]): RouteCandidate | undefined {
+function selectBare({ rows, lanes }: Pick<RouteQuery, 'rows' | 'lanes'>): RouteCandidate | undefined {
   const fit = rows.filter((row) => row.type === 'image')
-  return fit.find((row) => row.default) ?? fit.find((row) => row.name === SLOT_OF_TYPE.image) ?? fit[0]
+  const inTurn = [fit.find((row) => row.default), fit.find((row) => row.name === SLOT_OF_TYPE.image), ...fit]
+  return firstForCaller(inTurn, lanes)
 }

@@ -2,6 +2,7 @@ import { missingProgramIn } from '../../contract/missing-program.ts'
 import type { RouteExplanation } from '../../contract/route-explanation.ts'
 import { type ErrorCode, errorRegistry } from '../../kernel/error-registry.ts'
 import type { Hal0Error } from '../../kernel/errors.ts'
+import type { LaneStanding } from '../../lanes/rules/lane-standing.ts'
 import { isActive, type RouteCandidate } from './find-slot.ts'
 import { rankOf } from './rank-slots.ts'
 
@@ -34,6 +35,23 @@ export function startFailure(row: RouteCandidate, problem: string | null): Failu
   if (program !== undefined)
     return failed('slot.spawn_failed', problem, `Install ${program}, or say where it is; ${look}`)
   return failed('slot.config_error', problem, `Correct the slot's settings; ${look}`, 503)
+}
+
+/**
+ * Why a lane would refuse the caller, as far as its slot shows; undefined = it would not. The list in full is asked when a request comes.
+ * Source: SPEC 14.
+ */
+export function laneFailure(
+  { name, state, idle_reason }: Pick<RouteCandidate, 'name' | 'state' | 'idle_reason'>,
+  standing: NonNullable<LaneStanding>,
+): Failure | undefined {
+  if (standing === 'closed') return failed('gpu_reserved', `lane ${name} is booked by others now`)
+  const rank = rankOf({ state, idle_reason })
+  if (rank === 0) return undefined
+  if (rank === 1) return failed('slot.loading', `lane ${name} is loading, and no request waits for it`)
+  if (state === 'unloading') return failed('model_switching', `lane ${name} goes to another model`)
+  const remedy = `\`hal0 lane explain ${name}\` says what it will run, and when.`
+  return failed('slot.not_ready', `lane ${name} runs nothing`, remedy)
 }
 
 function noModel({ name }: RouteCandidate): Failure {

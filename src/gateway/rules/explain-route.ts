@@ -3,7 +3,7 @@ import type { RouteExplanation } from '../../contract/route-explanation.ts'
 import { checkRoute, type RunnersFor, unsupportedError } from './check-route.ts'
 import { chooseImageSlot, type ImageRoute } from './choose-image-slot.ts'
 import { rankCandidates } from './explain-candidates.ts'
-import { type Failure, failed, failureOf, startFailure } from './explain-failure.ts'
+import { type Failure, failed, failureOf, laneFailure, startFailure } from './explain-failure.ts'
 import { explainUpstream } from './explain-upstream.ts'
 import { findByName, type RouteCandidate } from './find-slot.ts'
 import { KNOWN_PATHS, matchRoute, pathOf, slotTypeFor } from './match-route.ts'
@@ -27,9 +27,9 @@ const NO_PROBLEM = (): null => null
 export function explainRoute(asked: ExplainQuery): RouteExplanation {
   const { path: target, runnersFor, problemOf = NO_PROBLEM, ...query } = asked
   const path = pathOf(target)
-  const { model, rows } = query
+  const { model, rows, lanes } = query
   const match = matchRoute('POST', target)
-  if (match.kind === 'upstream') return explainUpstream({ path, model, match, rows, problemOf })
+  if (match.kind === 'upstream') return explainUpstream({ path, model, match, rows, problemOf, lanes })
   const isImages = path === IMAGES_PATH
   const route = isImages ? IMAGES_ROUTE : inferenceRouteOf(path)
   const needs = slotTypeFor(path)
@@ -37,6 +37,7 @@ export function explainRoute(asked: ExplainQuery): RouteExplanation {
     ? chooseImageSlot({ ...query, explain: true })
     : resolveRoute({ ...query, needs, explain: true })
   const chosen = 'slot' in decision ? findByName(decision.slot, rows) : undefined
+  const standing = chosen === undefined ? undefined : lanes?.standing(chosen.name)
   const modelId = decision.kind === 'on_demand' ? decision.modelId : chosen?.model_id
   const refusalOf = (slot: RouteCandidate, on: InferenceRoute) => checkRoute({ slot, route: on, rows, runnersFor })
   const answers = (row: RouteCandidate): boolean => route === undefined || refusalOf(row, route) === undefined
@@ -48,13 +49,19 @@ export function explainRoute(asked: ExplainQuery): RouteExplanation {
     slot: 'slot' in decision ? decision.slot : null,
     reason: decision.reason,
     steps: [...decision.steps],
-    candidates: rankCandidates(rows, { path, needs, model, chosen: chosen?.name, answers, problemOf }),
-    would_load: 'slot' in decision && (chosen === undefined || chosen.model_id !== modelId || rankOf(chosen) >= 2),
+    candidates: rankCandidates(rows, { path, needs, model, chosen: chosen?.name, answers, problemOf, lanes }),
+    would_load:
+      standing === undefined &&
+      'slot' in decision &&
+      (chosen === undefined || chosen.model_id !== modelId || rankOf(chosen) >= 2),
     error:
       (route === undefined ? noSuchPath(path) : undefined) ??
       failureOfDecision(decision, { rows, runnersFor }) ??
       (route === undefined || chosen === undefined ? undefined : failureOf(refusalOf(chosen, route))) ??
-      (chosen === undefined ? undefined : startOf(chosen, decision, problemOf(chosen.name))) ??
+      (chosen === undefined || standing === undefined ? undefined : laneFailure(chosen, standing)) ??
+      (chosen === undefined || standing !== undefined
+        ? undefined
+        : startOf(chosen, decision, problemOf(chosen.name))) ??
       null,
   }
 }

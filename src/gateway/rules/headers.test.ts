@@ -113,3 +113,26 @@ it('knows names in any spelling, again and again', () => {
     expect(sent).toEqual(['X-A', '1', 'x-request-id', 'r'])
   }
 })
+
+it('a key of hal0 goes nowhere, in whatever header it came', () => {
+  const key = `hal0_${'k'.repeat(43)}`
+  const sent = engineRequestHeaders(
+    lines({
+      'x-trace': `a ${key}`,
+      'user-agent': key,
+      'accept-encoding': key,
+      'content-type': `x/y; k=${key}`,
+      accept: 'a',
+    }),
+    { engineKey: undefined, requestId: 'r', contentType: 'as_sent', isRaw: true },
+  )
+  expect(bag(sent)).toEqual({ accept: 'a', 'x-request-id': 'r' })
+  expect(validRequestId(key)).toBeUndefined()
+})
+
+it('an engine sets its own cookies, and none of hal0', () => {
+  const cookies = ['a=1', 'hal0_session=x; Path=/', ' HAL0_other=1', '__Host-hal0_session=x', 'b=hal0_session']
+  expect(bag(clientResponseHeaders(lines({ 'set-cookie': cookies })))).toEqual({
+    'set-cookie': ['a=1', 'b=hal0_session'],
+  })
+})

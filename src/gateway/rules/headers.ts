@@ -1,4 +1,4 @@
-import { isCredentialHeader } from './credential-names.ts'
+import { holdsKey, isCredentialHeader } from './credential-names.ts'
 
 /** Header names and values in turn, as they came: `[name, value, name, value, …]`. Repeated ones are repeated. */
 export type HeaderLines = readonly string[]
@@ -31,7 +31,7 @@ const NOT_FORWARDED = new Set([
 const NOT_FORWARDED_PREFIXES = ['proxy-', 'x-forwarded-', 'x-hal0-', 'sec-', 'access-control-']
 
 /** What becomes of a request's header on its way to the engine. */
-type Fate = 'kept' | 'dropped' | 'connection' | 'content_type' | 'accept_encoding'
+type Fate = 'kept' | 'dropped' | 'connection' | 'content_type' | 'accept_encoding' | 'set_cookie'
 
 function fateOf(name: string): Fate {
   if (name === 'connection') return 'connection'
@@ -78,7 +78,7 @@ export function engineRequestHeaders(client: HeaderLines, identity: EngineIdenti
   for (let at = 0; at < client.length; at += 2) {
     const name = client[at] ?? ''
     const value = client[at + 1] ?? ''
-    const fate = requestFateOf(name)
+    const fate = holdsKey(value) ? 'dropped' : requestFateOf(name)
     if (fate === 'kept') kept.push(name, value)
     else if (fate === 'accept_encoding') {
       if (identity.isRaw === true) kept.push(name, value)
@@ -107,10 +107,13 @@ function dropNamed(lines: string[], named: ReadonlySet<string>): void {
 
 const answerFateOf = remembered((name): Fate => {
   if (name === 'connection') return 'connection'
+  if (name === 'set-cookie') return 'set_cookie'
   // The length is the writer's decision; the id is ours; CORS is answered here, once.
   const isOurs = name === 'content-length' || name === 'x-request-id' || name.startsWith('access-control-')
   return isOurs || HOP_BY_HOP.has(name) ? 'dropped' : 'kept'
 })
+
+const OWN_COOKIE = /^\s*(?:__\w+-)?hal0_/i
 
 /** The headers of an engine's answer that reach the client. `taken`: names in lower case that hal0 says itself. Source: SPEC 11. */
 export function clientResponseHeaders(engine: HeaderLines, taken?: ReadonlySet<string>): string[] {
@@ -121,8 +124,10 @@ export function clientResponseHeaders(engine: HeaderLines, taken?: ReadonlySet<s
     const value = engine[at + 1] ?? ''
     const fate = answerFateOf(name)
     if (fate === 'connection') named = namedByConnection(named, value)
+    // An engine must not sign anybody in or out here.
+    else if (fate === 'set_cookie' && OWN_COOKIE.test(value)) continue
     // A byte that node refuses to send must not cost the answer.
-    else if (fate === 'kept' && taken?.has(name) !== true && !/[^\t\x20-\x7e\x80-\xff]/.test(value))
+    else if (fate !== 'dropped' && taken?.has(name) !== true && !/[^\t\x20-\x7e\x80-\xff]/.test(value))
       kept.push(name, value)
   }
   if (named !== undefined) dropNamed(kept, named)
@@ -131,7 +136,8 @@ export function clientResponseHeaders(engine: HeaderLines, taken?: ReadonlySet<s
 
 /** The client's own id when it is fit for a log and a header, else undefined. */
 export function validRequestId(header: string | readonly string[] | undefined): string | undefined {
-  return typeof header === 'string' && /^[\w.:~@/+=-]{1,128}$/.test(header) ? header : undefined
+  if (typeof header !== 'string' || holdsKey(header)) return undefined
+  return /^[\w.:~@/+=-]{1,128}$/.test(header) ? header : undefined
 }
 
 /** Is this an event stream? */

@@ -1,5 +1,5 @@
 import type { SlotType } from '../../contract/slot-row.ts'
-import { isCredentialParameter } from './credential-names.ts'
+import { holdsKey, isCredentialParameter } from './credential-names.ts'
 import { IMAGES_PATH, INFERENCE_ROUTES, type InferenceRoute, inferenceRouteOf } from './route-table.ts'
 
 /** A request to /v1 or /upstream, understood as far as method and path go. */
@@ -102,7 +102,7 @@ export function queryWithoutKey(target: string): string {
   const at = target.indexOf('?')
   if (at < 0) return ''
   const pairs = target.slice(at + 1).split('&')
-  const kept = pairs.filter((pair) => !isCredentialParameter(parameterName(pair)))
+  const kept = pairs.filter((pair) => !isCredentialParameter(parameterName(pair)) && !holdsKey(pair))
   if (kept.length === pairs.length) return target.slice(at)
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }

@@ -23,6 +23,7 @@ export function requestFacts(record: RequestRecord, usage: TokenUsage | null): R
     slot: record.slot,
     key_id: record.keyId ?? undefined,
     user: record.userId ?? undefined,
+    reservation: record.reservationId ?? undefined,
     reason: record.reason,
     failure: record.failure,
     detail: record.detail,

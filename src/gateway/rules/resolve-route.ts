@@ -13,6 +13,7 @@ import {
   selectForType,
 } from './find-slot.ts'
 import { rankOf } from './rank-slots.ts'
+import type { RouteLanes } from './route-lanes.ts'
 
 export interface RouteQuery {
   /** The name the client asked for; undefined or empty = none. */
@@ -25,6 +26,8 @@ export interface RouteQuery {
   readonly registered: ReadonlySet<string>
   /** Loads registered models that no slot binds; '' = none does. It need not exist yet. */
   readonly onDemandSlot: string
+  /** As the caller finds them; undefined = there are none. */
+  readonly lanes?: RouteLanes | undefined
   /** The steps are wanted too; they cost something. Absent = no. */
   readonly explain?: boolean
 }
@@ -57,9 +60,14 @@ export type RouteDecision = Walk &
 const PREFIX = 'hal0/'
 const NO_STEPS: readonly RouteStep[] = []
 
-/** Which slot answers a request for this name? Steps are numbered as in SPEC 11 "Resolution". */
+/**
+ * Which slot answers a request for this name? Steps are numbered as in SPEC 11 "Resolution"; among several slots and lanes of one name the
+ * caller's own lane is first. Source: SPEC 11, 14.
+ */
 export function resolveRoute(query: RouteQuery): RouteDecision {
-  const { needs, rows, registered, onDemandSlot } = query
+  const { needs, rows, registered, lanes } = query
+  // What a lane runs is for its timetable to say.
+  const onDemandSlot = lanes?.standing(query.onDemandSlot) === undefined ? query.onDemandSlot : ''
   const model = query.model ?? ''
   const steps: RouteStep[] | undefined = query.explain === true ? [] : undefined
 
@@ -69,30 +77,37 @@ export function resolveRoute(query: RouteQuery): RouteDecision {
     if (named !== undefined) return toSlot(named, '1 slot name', steps)
     const byAlias = findByAlias(model, rows)
     if (byAlias !== undefined) return toSlot(byAlias, `1 alias of ${byAlias.name}`, steps)
-    const chained = model.startsWith(PREFIX) ? chooseFromChain(model.slice(PREFIX.length), needs, rows) : undefined
+    const chained = model.startsWith(PREFIX)
+      ? chooseFromChain(model.slice(PREFIX.length), needs, rows, lanes)
+      : undefined
     if (chained !== undefined) return toSlot(chained, `1 chain ${shortened(model)}`, steps)
     pass(steps, '1 no slot and no alias has this name')
 
     // 2. Slots that have the model loaded. 3. Slots that are bound to it.
-    const bound = selectBound(model, needs, rows)
+    const own = selectOwn(model, needs, rows, lanes)
+    if (own !== undefined) return toSlot(own, '2 own lane', steps)
+    const bound = selectBound(model, needs, rows, lanes)
     const isLoaded = bound !== undefined && rankOf(bound) === 0
-    if (!isLoaded) pass(steps, '2 no slot has this model loaded')
-    if (bound !== undefined) {
+    const type = findByName(onDemandSlot, rows)?.type ?? 'llm'
+    const canLoad = registered.has(model) && onDemandSlot !== '' && type === needs
+    const isClosed = bound !== undefined && lanes?.standing(bound.name) === 'closed'
+    if (isClosed && canLoad) pass(steps, '2 only a lane that others have booked has this model')
+    else if (!isLoaded) pass(steps, '2 no slot has this model loaded')
+    if (bound !== undefined && !(isClosed && canLoad)) {
       const reason = isLoaded ? '2 has the model loaded' : '3 bound to the model'
       // What it has may be another model by the time it is leased.
       const isOnDemand = bound.name === onDemandSlot && registered.has(model)
       return isOnDemand ? toOnDemand(query, `${reason}, on demand`, steps) : toSlot(bound, reason, steps)
     }
     if (registered.has(model)) {
-      const type = findByName(onDemandSlot, rows)?.type ?? 'llm'
-      if (onDemandSlot !== '' && type === needs) return toOnDemand(query, '3 registered, loaded on demand', steps)
+      if (canLoad) return toOnDemand(query, '3 registered, loaded on demand', steps)
       return { ...end('failed', '3 registered, no slot binds it', steps), ...unbound(model, needs) }
     }
     pass(steps, '3 no model of this name is registered')
   }
 
   // 4. No name, or a path that only one type of slot can answer.
-  const standIn = selectForType(needs, rows)
+  const standIn = selectForType(needs, rows, lanes)
   if (standIn !== undefined && model === '') return toSlot(standIn, '4 no model named', steps)
   if (standIn !== undefined && needs !== 'llm') return toSlot(standIn, `4 the slot for ${needs}`, steps, true)
   pass(steps, model === '' || needs !== 'llm' ? `4 no slot for ${needs} has a model` : '4 a model is named')
@@ -104,6 +119,13 @@ export function resolveRoute(query: RouteQuery): RouteDecision {
   }
   if (standIn !== undefined) return toSlot(standIn, '5 unknown name', steps, true)
   return { ...end('failed', '5 no target', steps), ...noRoute(model, needs, rows) }
+}
+
+/** The lane that the caller has booked with this model, whatever it runs at the moment; not where only another type of slot can answer. */
+function selectOwn(model: string, needs: SlotType, rows: readonly RouteCandidate[], lanes: RouteLanes | undefined) {
+  const name = lanes?.ownLaneFor(model)
+  const row = name === undefined ? undefined : findByName(name, rows)
+  return row?.type === needs ? row : undefined
 }
 
 function pass(steps: RouteStep[] | undefined, step: string): void {

@@ -16,9 +16,9 @@ export interface Notice {
   readonly byUserId?: string | undefined
 }
 
-/** Tells people. Source: SPEC 13 "Notifications". */
+/** Tells people. Errors of `list`, `unread` and `markRead`: `lane.store_unavailable`. Source: SPEC 13 "Notifications". */
 export interface Notices {
-  /** Never throws; while the store cannot be written it is kept and told later. */
+  /** Never throws; while the store cannot be written it is kept and told later. Within a transaction on hal0.db it is part of that one. */
   tell(notice: Notice): void
   /** Newest first. */
   list(userId: string, options: { readonly unreadOnly: boolean; readonly limit: number }): readonly NotificationRow[]

@@ -19,6 +19,14 @@ export interface LaneTimes {
   readonly stopTimeoutMs: number
 }
 
+/** A booking that a lane got ready for, and which branch said so: it is said until the lead begins. */
+export interface Preparation {
+  readonly bookingId: string
+  /** Epoch ms. */
+  readonly startMs: number
+  readonly branch: 2 | 3
+}
+
 /** What a lane knows when it decides. All times epoch ms. */
 export interface TargetQuestion extends LaneTimes {
   readonly nowMs: number
@@ -31,8 +39,8 @@ export interface TargetQuestion extends LaneTimes {
   readonly default: LaneTarget
   /** What the lane is on, or loading. */
   readonly current: LaneTarget
-  /** The booking that the lane went to its current target for, before its start. While it is still the next one at the same start, it stays. */
-  readonly preparedFor: { readonly bookingId: string; readonly startMs: number } | undefined
+  /** What the lane went to its current target for, before that began. While it is still the next booking at the same start, it stays. */
+  readonly preparedFor: Preparation | undefined
   /** How long a load takes, ms ≥ 0; of nothing: the stop timeout. May say something else at each decision. */
   readonly estimateMs: (target: LaneTarget) => number
 }

@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { questionOf, randomLane } from '../../../test/support/random-calendar.ts'
+import { MINUTE_MS, SECOND_MS } from '../../kernel/units.ts'
+import type { Booking } from './booking.ts'
+import { chooseTarget } from './choose-target.ts'
+import type { TargetQuestion } from './decision.ts'
+import { explainTarget } from './explain-target.ts'
+import type { LaneTarget } from './lane-target.ts'
+
+const D: LaneTarget = { kind: 'model', model: 'd', profile: 'p' }
+const B: LaneTarget = { kind: 'model', model: 'b', profile: 'p' }
+const NOW = Date.UTC(2026, 11, 1, 10)
+const START = NOW + 90 * MINUTE_MS
+const booking: Booking = {
+  id: 'r1',
+  lane: 'gpu0',
+  ownerId: 'u1',
+  memberIds: [],
+  startMs: START,
+  endMs: START + 60 * MINUTE_MS,
+  status: 'approved',
+  use: { kind: 'model', model: 'a', profile: 'p' },
+  firstUsedMs: undefined,
+}
+const calm: TargetQuestion = {
+  nowMs: NOW,
+  bookings: [booking],
+  lastStartMs: Number.NEGATIVE_INFINITY,
+  manual: undefined,
+  default: D,
+  current: D,
+  preparedFor: undefined,
+  estimateMs: () => 2 * MINUTE_MS,
+  minPreloadMs: 0,
+  bufferMs: MINUTE_MS,
+  stopTimeoutMs: 30 * SECOND_MS,
+}
+const explain = (change: Partial<TargetQuestion>) => {
+  const question = { ...calm, ...change }
+  return explainTarget(question, chooseTarget(question))
+}
+
+describe('explainTarget', () => {
+  it('5: tells what all five found', () => {
+    const { branches, toChange } = explain({})
+    expect(branches).toEqual([
+      { n: 1, text: 'No reservation is running.', outcome: 'passed' },
+      {
+        n: 2,
+        text: 'Reservation r1 starts at 2026-12-01T11:30:00.000Z, in 1 h 30 min: its lead of 3 min begins at 2026-12-01T11:27:00.000Z.',
+        outcome: 'passed',
+      },
+      {
+        n: 3,
+        text: 'The lane is on d (profile p) already, which branch 5 names: no switch to save.',
+        outcome: 'passed',
+      },
+      { n: 4, text: 'Nobody chose anything by hand.', outcome: 'passed' },
+      { n: 5, text: 'The default of the lane: d (profile p).', outcome: 'chosen' },
+    ])
+    expect(toChange.join('\n')).toContain('hal0 lane load')
+    expect(toChange.at(-1)).toBe('Wait until 2026-12-01T11:27:00.000Z (1 h 27 min): by itself nothing changes before.')
+  })
+
+  it.each<readonly [string, Partial<TargetQuestion>, number, string, string]>([
+    [
+      '1',
+      { nowMs: START },
+      1,
+      'Reservation r1 is running, until 2026-12-01T12:30:00.000Z: a (profile p).',
+      'reservation end r1',
+    ],
+    [
+      '1 exclusive',
+      { nowMs: START, bookings: [{ ...booking, use: { kind: 'exclusive' } }] },
+      1,
+      'the whole card, nothing is loaded',
+      'reservation end r1',
+    ],
+    ['2', { nowMs: START - 1_500 }, 2, 'in 1.5 s: that is within its lead of 3 min', 'reservation cancel r1'],
+    [
+      '2 begun earlier',
+      { preparedFor: { bookingId: 'r1', startMs: START, branch: 2 }, current: booking.use as LaneTarget },
+      2,
+      'got ready for it already and stays',
+      'reservation cancel r1',
+    ],
+    [
+      '3',
+      { nowMs: START - 5 * MINUTE_MS, current: B },
+      3,
+      'takes 6 min (both loads and 2 × 1 min); only 5 min are left, so the lane goes straight to a (profile p)',
+      'reservation cancel r1',
+    ],
+    [
+      '3 begun earlier',
+      { preparedFor: { bookingId: 'r1', startMs: START, branch: 3 }, current: booking.use as LaneTarget },
+      3,
+      'went straight to a (profile p)',
+      'reservation cancel r1',
+    ],
+    [
+      '4',
+      { manual: { target: B, madeAtMs: NOW, madeBy: 'ada', untilMs: START } },
+      4,
+      'ada chose b (profile p) by hand at 2026-12-01T10:00:00.000Z, until 2026-12-01T11:30:00.000Z, or until a reservation starts.',
+      'hal0 lane clear',
+    ],
+    [
+      '5 without a default',
+      { default: { kind: 'nothing' } },
+      5,
+      'The lane has no default.',
+      'Give the lane a `default`',
+    ],
+    [
+      'a pending one is pointed at',
+      { bookings: [{ ...booking, status: 'pending' }] },
+      5,
+      'The default',
+      'reservation approve r1',
+    ],
+  ])('%s: names what decided, and the way out', (_name, change, n, text, wayOut) => {
+    const { branches, toChange } = explain(change)
+    expect(branches.at(-1)).toMatchObject({ n, outcome: 'chosen' })
+    expect(branches.at(-1)?.text).toContain(text)
+    expect(toChange.join('\n')).toContain(wayOut)
+  })
+
+  it.each<readonly [string, Partial<TargetQuestion>, string]>([
+    ['over', { manual: { target: B, madeAtMs: NOW - 9, madeBy: 'ada', untilMs: NOW } }, 'that is over'],
+    [
+      'overtaken',
+      { lastStartMs: NOW - 1, manual: { target: B, madeAtMs: NOW - 9, madeBy: 'ada', untilMs: undefined } },
+      'which ended when a reservation started at 2026-12-01T09:59:59.999Z',
+    ],
+  ])('4: says why a choice does not count: %s', (_name, change, text) => {
+    expect(explain(change).branches[3]?.text).toContain(text)
+  })
+
+  it('has words for every question', () => {
+    fc.assert(
+      fc.property(randomLane, fc.nat(600), (lane, nowMs) => {
+        const question = questionOf(lane, { nowMs, current: lane.first, preparedFor: undefined, loads: 0 })
+        const decision = chooseTarget(question)
+        const { branches, toChange } = explainTarget(question, decision)
+        expect(branches.map(({ n }) => n)).toEqual([1, 2, 3, 4, 5].slice(0, decision.branch))
+        expect(branches.filter(({ outcome }) => outcome === 'chosen')).toEqual([branches.at(-1)])
+        expect(toChange.length).toBeGreaterThan(0)
+        expect([...branches.map(({ text }) => text), ...toChange].join()).not.toMatch(/undefined|NaN|Infinity/)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
