@@ -2,6 +2,7 @@ import { type AccountRooms, createAccounts } from './access/create-accounts.ts'
 import { createGuard } from './access/create-guard.ts'
 import type { Guard, OpenDoor } from './access/guard.ts'
 import { createLocalKey, type LocalKey } from './access/local-key.ts'
+import { isLoopbackHost } from './access/rules/authority.ts'
 import { decideBind } from './access/rules/decide-bind.ts'
 import { openUsersMarker } from './access/users-marker.ts'
 import type { LiveSettings } from './config/settings/live-settings.ts'
@@ -61,7 +62,9 @@ export async function wireAccess(wiring: AccessWiring): Promise<Access> {
   if (bind.warning !== undefined) log.warn({ host }, bind.warning)
   const localKey = createLocalKey()
   const doors = createGuard({
-    ...{ credentials: accounts, localKey, insecure },
+    ...{ credentials: accounts, localKey },
+    // On this machine alone its own rules of open mode hold, whatever was insisted on.
+    insecure: insecure && !isLoopbackHost(host.includes(':') ? `[${host}]` : host),
     allowedHosts: () => server().allowed_hosts,
     trustedProxies: () => server().trusted_proxies,
   })

@@ -48,8 +48,6 @@ export interface DaemonOptions {
   readonly host?: string
   /** Overrides `[server] port`; 0 = any free one. */
   readonly port?: number
-  /** Told once where no user is defined: by this token the first admin is made in a browser. */
-  readonly onSetUpToken?: (token: string) => void
   /** Binds elsewhere than to this machine although no user is defined. */
   readonly insecure?: boolean
   /** Absent = this machine's own. */
@@ -63,6 +61,8 @@ export interface Daemon {
   readonly url: string
   readonly slots: Slots
   readonly bus: EventBus
+  /** To be printed once: with it the first admin is made in a browser. Undefined = a user is defined. Source: SPEC 14. */
+  readonly setUpToken: string | undefined
   /** Resolves when the daemon has ended. */
   readonly closed: Promise<void>
   /** No new requests; those that run may end within `drainMs`; then engines (`on_exit`). A further call with less time shortens the first. */
@@ -103,9 +103,9 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   const host = wish.host ?? settings.server.host
   const store = openStore(home, { log, clock, publish: (event) => bus.publish(event) })
   undo.push(async () => store.close())
-  /** Made with the slots; nobody is defined before that unless they were before. */
-  let timetable: Timetable | undefined
-  const onFirstUser = (userId: string) => timetable?.adoptLocal(userId)
+  /** Made with the slots, which others ask about it. */
+  const later: { timetable?: Timetable } = {}
+  const onFirstUser = (userId: string) => later.timetable?.adoptLocal(userId)
   const insecure = wish.insecure === true
   const access = await wireAccess({ home, store, live, bus, clock, log, host, insecure, onFirstUser })
   const { accounts, guard, openDoor } = access
@@ -133,6 +133,8 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   const fleet = await openFleet({
     ...{ home, store, live, runners, runtime, ports, bus, clock, log },
     lanes: targets,
+    laneRows: () => later.timetable?.lanes.rows({ kind: 'local_admin' }) ?? [],
+    hasUsers: () => accounts.mode !== 'open',
     settings: slotSettings,
     pulls: () => pulls(),
     meter: wish.meter,
@@ -159,19 +161,19 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
       runners.reload()
       await slots.sync()
       fleet.look()
-      await timetable?.look()
+      await later.timetable?.look()
     },
   })
   undo.push(() => watch.close())
   const settingsWritten = (files: readonly string[]) => watch.poke(files)
-  const opened = await openTimetable({
+  const timetable = await openTimetable({
     ...{ home, live, liveLanes, targets, fleet, bus, clock, log, settingsWritten },
     people: accounts,
     url: () => url,
     knownRunners: () => runners.all().map(({ key }) => key),
   })
-  timetable = opened
-  undo.push(() => opened.close())
+  later.timetable = timetable
+  undo.push(() => timetable.close())
   const management = createManagement(
     { ...registriesDeps, bus, clock, ports, fleet, gatewayPort, settingsWritten, accounts, timetable },
     registries,
@@ -181,7 +183,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
 
   const { gateway, ledger, explain } = wireGateway({
     ...{ home, fleet, guard, live, runners, clock, log, bus },
-    lanes: opened.lanes.door,
+    lanes: timetable.lanes.door,
     isOpenMode: () => accounts.mode === 'open',
     settings: gatewaySettings,
     onDemand: management.onDemand,
@@ -217,7 +219,6 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   await writeFileWhole(daemonFilePath(home), `${JSON.stringify(file, null, 2)}\n`, 0o600)
   announce({ log, bus }, ofDaemon('daemon.started', `hal0 ${ownVersion()} serves ${url} from ${home.label}`))
   void slots.autoload()
-  if (accounts.setUpToken !== undefined) wish.onSetUpToken?.(accounts.setUpToken)
 
   let end: () => void = () => {}
   const closed = new Promise<void>((resolve) => {
@@ -231,12 +232,12 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     closing.abort()
     const serverClosed = new Promise((resolve) => server.close(resolve))
     try {
-      opened.lanes.close()
+      timetable.lanes.close()
       await Promise.all([watch.close(), management.close(), fleet.rest()])
       await slots.close({ drainMs, keepEngines })
       await gateway.close()
       ledger.close()
-      await opened.close()
+      await timetable.close()
       await fleet.close()
       accounts.close()
       store.close()
@@ -256,6 +257,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     url,
     slots,
     bus,
+    setUpToken: accounts.setUpToken,
     closed,
     stop: ({ drainMs }) => {
       if (stopping === undefined) stopping = shutDown(drainMs)

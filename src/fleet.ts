@@ -4,6 +4,7 @@ import type { Arbiter } from './arbiter/ports.ts'
 import type { ModeTiming } from './arbiter/rules/timing.ts'
 import type { LiveSettings } from './config/settings/live-settings.ts'
 import { findNpuClash } from './config/slots/rules/npu-clash.ts'
+import type { LaneRow } from './contract/lane.ts'
 import type { SlotRow } from './contract/slot-row.ts'
 import type { EventBus } from './events/bus.ts'
 import type { Home } from './files/home.ts'
@@ -63,6 +64,10 @@ export interface FleetDeps {
   readonly live: LiveSettings
   /** The lanes, each of which has a slot. */
   readonly lanes: LaneBindings
+  /** What the lanes do, for the metrics; none before they are open. */
+  readonly laneRows: () => readonly LaneRow[]
+  /** Is anybody defined? Then no lane runs an engine that others of this machine could talk to. */
+  readonly hasUsers: () => boolean
   readonly runners: RunnerRegistry
   readonly runtime: Runtime
   readonly ports: PortPool
@@ -87,7 +92,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
   const loadListeners = new Set<LoadListener>()
   /** None before the slots are open. */
   let rows: () => readonly SlotRow[] = () => []
-  const metrics = createMetrics({ rows: () => rows(), loads: store.loads })
+  const metrics = createMetrics({ rows: () => rows(), lanes: deps.laneRows, loads: store.loads })
   const subscription = bus.subscribe({ onEvent: (event) => metrics.onEvent(event) })
   const adoptions = new Map(await takeSurvivors({ home, source, runtime, runners, ports, clock, bus, log }))
   /** Both come into being with the slots, which they know. */
@@ -117,7 +122,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
       metrics.onLoad(record)
       for (const listener of loadListeners) listener(record)
     },
-    startRefusal: (slot) => door.refusal(slot) ?? npuRefusal(rows(), slot),
+    startRefusal: (slot) => door.refusal(slot) ?? npuRefusal(rows(), slot) ?? keylessRefusal(deps, rows(), slot),
     managedBy: (slot) => (door.isSaved(slot) ? 'arbiter' : null),
   })
   if (opened === undefined) throw new Error('the slots were opened without a memory desk')
@@ -187,4 +192,19 @@ function npuRefusal(rows: readonly SlotRow[], slot: string): Hal0Error | undefin
   const clash = findNpuClash(rows, slot)
   if (clash === undefined) return undefined
   return Hal0Error.of('slot.npu_exclusivity_violation', clash.message, { details: { slot, holder: clash.holder } })
+}
+
+/** An engine without a key would answer everybody on this machine, whoever has booked the lane. Source: SPEC 5 "Engine key". */
+function keylessRefusal(
+  { runners, hasUsers }: FleetDeps,
+  rows: readonly SlotRow[],
+  slot: string,
+): Hal0Error | undefined {
+  const row = rows.find(({ name }) => name === slot)
+  if (row?.managed_by !== 'lane' || !hasUsers()) return undefined
+  const runner = runners.find(row.runner)
+  if (runner === undefined || runner.keyEnv !== undefined) return undefined
+  const message = `lane ${slot}: runner ${runner.key} takes no engine key, so other programs of this machine could use it around hal0`
+  const remedy = `Give the lane a runner that takes one: \`hal0 lane edit ${slot} --runner KEY\`; \`hal0 runner list\` shows them.`
+  return Hal0Error.of('slot.config_error', message, { param: 'runner', details: { lane: slot, remedy } })
 }

@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import type { Guard } from './access/guard.ts'
-import type { ManagementPorts } from './api/api-context.ts'
+import type { ManagementPorts, RouteQuestion } from './api/api-context.ts'
 import type { LiveSettings } from './config/settings/live-settings.ts'
 import type { RouteExplanation } from './contract/route-explanation.ts'
 import type { EventBus } from './events/bus.ts'
 import type { Home } from './files/home.ts'
 import type { Fleet } from './fleet.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
+import { lanesFor } from './gateway/lane-entry.ts'
 import { createLedger, type RequestLedger } from './gateway/ledger.ts'
 import { createRequestLog } from './gateway/ledger-log.ts'
 import { explainRoute } from './gateway/rules/explain-route.ts'
@@ -22,7 +23,7 @@ import type { EngineRoute, Runner } from './runners/runner.ts'
 export interface WiredGateway {
   readonly gateway: Gateway
   readonly ledger: RequestLedger
-  readonly explain: (question: { readonly model: string; readonly path: string }) => RouteExplanation
+  readonly explain: (question: RouteQuestion) => RouteExplanation
 }
 
 export interface GatewayWiring {
@@ -73,12 +74,12 @@ export function wireGateway(wiring: GatewayWiring): WiredGateway {
   return {
     gateway,
     ledger,
-    explain: (question) => {
+    explain: ({ caller, ...question }) => {
       const { unknownModel, onDemandSlot } = settings
       const registered = registeredModels()
       const problemOf = (slot: string): string | null => slots.row(slot)?.config_problem ?? null
       const walk = { rows: slots.views(), unknownModel, onDemandSlot, registered, runnersFor, problemOf }
-      return explainRoute({ ...question, ...walk })
+      return explainRoute({ ...question, ...walk, lanes: lanesFor(wiring.lanes, caller) })
     },
   }
 }

@@ -31,8 +31,6 @@ export interface Timetable {
   adoptLocal(userId: string): void
   /** Files or settings may say something else: models are read again, and every lane looks. Never rejects. */
   look(): Promise<void>
-  /** Before the slots are closed: no lane decides any more. */
-  rest(): void
   close(): Promise<void>
 }
 
@@ -60,7 +58,11 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
   const publish: EventBus['publish'] = (event) => bus.publish(event)
   const scheduler = () => schedulerSettingsOf(live.settings(), process.env)
   const models = await openModelBook(home, log)
-  const times = new LoadTimes({ loads: store.loads, sizeBytes: models.sizeBytes, settings: scheduler })
+  const times = new LoadTimes({
+    loads: store.loads,
+    sizeBytes: (model) => models.sizeBytes(model),
+    settings: scheduler,
+  })
   fleet.onLoad(({ slot }) => times.loadEnded(slot))
   const memory = createLaneMemory({
     meter: fleet.meter,
@@ -74,15 +76,15 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
     baseUrl: deps.url,
   })
   /** The bookings ask the lanes whether one starts, the lanes ask the bookings for the calendar. */
-  let lanes: OpenLanes | undefined
+  const later: { lanes?: OpenLanes } = {}
   const { bookings, calendar, ...book } = createBookings({
     ...{ db: store.db, dbProblem: store.problem, clock, log, publish, people, notices },
     lane: (name) => {
       const file = liveLanes.find(name)
-      return file && { config: file.config, defaultTarget: lanes?.defaultOf(name) ?? NOTHING }
+      return file && { config: file.config, defaultTarget: later.lanes?.defaultOf(name) ?? NOTHING }
     },
     lanes: () => liveLanes.all().map(({ name }) => name),
-    isStarting: (id) => lanes?.isStarting(id) === true,
+    isStarting: (id) => later.lanes?.isStarting(id) === true,
     resolveTarget: async (lane, model, profile) => {
       await models.refresh()
       return models.targetOf(model, profile, liveLanes.find(lane)?.config.runner)
@@ -95,7 +97,7 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
       return totalBytes !== undefined && sizeBytes !== undefined && sizeBytes > totalBytes
     },
   })
-  const opened = createLanes({
+  const lanes = createLanes({
     ...{ clock, log, publish, calendar, bookings, people, models, times },
     files: liveLanes,
     settings: scheduler,
@@ -103,24 +105,23 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
     manual: openManualStore(store.db),
     slotOf: (name) => createLaneSlot({ name, slots, targets, bus }),
     slotRow: (name) => slots.row(name),
-    describeHolders: memory.describeHolders,
+    describeHolders: (lane) => memory.describeHolders(lane),
   })
-  lanes = opened
-  opened.look()
+  later.lanes = lanes
+  lanes.look()
 
   return {
-    lanes: opened,
+    lanes,
     laneFiles: createLaneAdmin({ home, knownRunners: deps.knownRunners, written: deps.settingsWritten }),
     bookings,
     notices,
-    adoptLocal: book.adoptLocal,
+    adoptLocal: (userId) => book.adoptLocal(userId),
     look: async () => {
       await models.refresh()
-      opened.look()
+      lanes.look()
     },
-    rest: () => opened.close(),
     close: async () => {
-      opened.close()
+      lanes.close()
       await notices.close()
       book.close()
     },

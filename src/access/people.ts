@@ -19,7 +19,7 @@ export interface People {
   /** Case does not matter. */
   byName(name: string): Person | undefined
   all(): readonly Person[]
-  /** Everybody with this role who may come in. */
+  /** Everybody with this role who may come in; `local` while nobody is defined. */
   admins(): readonly Person[]
 }
 
@@ -31,14 +31,14 @@ export interface Accounts extends People {
   createUser(request: UserRequest, by: Caller): Promise<UserMade>
   /** `name` or id. Members change themselves only, and neither role nor disabled. The last admin stays one. Errors: also `auth.forbidden`. */
   changeUser(user: string, change: UserChange, by: Caller): Promise<UserRow>
-  /** With keys and sessions; refused while the last admin. Errors: as `changeUser`. */
+  /** With keys and sessions; refused while the last admin, but the only user there is may be removed by the local admin. Errors: as `changeUser`. */
   removeUser(user: string, by: Caller): Promise<void>
-  /** Own ones; admins: of everybody, or of `user`. Newest first. */
+  /** Own ones; admins: of everybody, or of `user`. Newest first. Errors: `auth.forbidden`, `validation.invalid`. */
   keys(by: Caller, user?: string): readonly KeyRow[]
   createKey(request: KeyRequest, by: Caller): Promise<KeyMade>
-  /** By id or prefix. Idempotent. */
+  /** By id or prefix; what others own is unknown to a member. Idempotent. Errors: `validation.invalid`, `lane.store_unavailable`. */
   revokeKey(key: string, by: Caller): Promise<KeyRow>
-  /** New token for calendar feeds of this user; the last one ends. Told once. */
+  /** New token for calendar feeds of this user; the last one ends. Told once. The local admin has one while nobody is defined. Errors: `validation.invalid`, `lane.store_unavailable`. */
   createCalendarToken(by: Caller): Promise<string>
   /** Whose token is it? Undefined = nobody's. */
   byCalendarToken(token: string): Person | undefined

@@ -74,7 +74,7 @@ export const errorRegistry = {
     retry: 'never',
     type: 'authentication_error',
     remedy:
-      'Reach hal0 through a loopback address, or a name in [server] allowed_hosts, and without a proxy in between.',
+      'Send a key as `Authorization: Bearer KEY` or `x-api-key: KEY`. Where no user is defined: reach hal0 through a loopback address, or a name in [server] allowed_hosts, and without a proxy in between.',
   },
   'auth.forbidden': {
     status: 403,
@@ -375,7 +375,7 @@ export const errorRegistry = {
     status: 503,
     retry: 'after',
     type: 'server_error',
-    remedy: 'The reservation store cannot be read; wait for Retry-After.',
+    remedy: 'hal0.db cannot be read or written at present; wait for Retry-After, and look at the log of the daemon.',
   },
   'slot.terminate_timeout': {
     status: 504,

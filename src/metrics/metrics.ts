@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { NewEvent } from '../contract/events.ts'
+import type { LaneRow } from '../contract/lane.ts'
 import type { LoadRecord } from '../contract/load-record.ts'
 import { isDispatchable, LOAD_PHASES, type SlotRow } from '../contract/slot-row.ts'
 import { SLOT_STATES } from '../contract/slot-state.ts'
@@ -30,6 +31,8 @@ export interface Metrics {
 export interface MetricsDeps {
   /** All slots, asked at each scrape: a slot that is gone has no series any more. */
   readonly rows: () => readonly SlotRow[]
+  /** All lanes, asked at each scrape. Absent = there are none. */
+  readonly lanes?: () => readonly LaneRow[]
   /** What a slot ran before this daemon was started, so that its first load with another model counts as a swap. */
   readonly loads?: { recent(slot: string, limit: number): readonly LoadRecord[] }
 }
@@ -42,7 +45,7 @@ const PHASE_BUCKETS_S = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 
 /** How far back the model that a slot ran before is looked for. */
 const LOOK_BACK = 20
 
-export function createMetrics({ rows, loads }: MetricsDeps): Metrics {
+export function createMetrics({ rows, lanes = () => [], loads }: MetricsDeps): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
@@ -68,8 +71,13 @@ export function createMetrics({ rows, loads }: MetricsDeps): Metrics {
   const evictions = counter('hal0_evictions_total', 'Slots unloaded to make room, by reason.', ['reason'])
 
   // Without lanes neither has a series: nothing is targeted, nothing is reserved.
-  gauge('hal0_lane_target_info', '1 for the model that the lane is to run now.', ['lane', 'model'])
-  gauge('hal0_lane_reserved', '1 while a booking of the lane is active.', ['lane'])
+  const target = gauge('hal0_lane_target_info', '1 for what the lane is to run now, and why.', [
+    'lane',
+    'model',
+    'profile',
+    'reason',
+  ])
+  const reserved = gauge('hal0_lane_reserved', '1 while a booking of the lane is active.', ['lane'])
   const requests = createRequestMetrics(registry, rows)
 
   for (const phase of LOAD_PHASES) phases.zero({ phase })
@@ -107,7 +115,12 @@ export function createMetrics({ rows, loads }: MetricsDeps): Metrics {
     const names = new Set(now.map(({ name }) => name))
     for (const slot of [...counted]) if (!names.has(slot)) drop(slot)
     requests.look(now)
-    for (const one of [up, state, inFlight, queued, breaker]) one.reset()
+    for (const one of [up, state, inFlight, queued, breaker, target, reserved]) one.reset()
+    for (const lane of lanes()) {
+      const { model = '', profile = '' } = lane.target.kind === 'model' ? lane.target : {}
+      target.set({ lane: lane.name, model, profile, reason: lane.reason }, 1)
+      reserved.set({ lane: lane.name }, lane.active === null ? 0 : 1)
+    }
     ready.set(now.filter(isDispatchable).length)
     for (const row of now) {
       const slot = row.name

@@ -65,7 +65,6 @@ export const MIGRATIONS: readonly Migration[] = [
         password_hash TEXT,
         email TEXT,
         time_zone TEXT,
-        calendar_token_hash TEXT UNIQUE,
         disabled_at_ms INTEGER,
         created_at_ms INTEGER NOT NULL
       ) STRICT;
@@ -87,6 +86,11 @@ export const MIGRATIONS: readonly Migration[] = [
         created_at_ms INTEGER NOT NULL,
         expires_at_ms INTEGER NOT NULL
       ) STRICT;
+      CREATE INDEX sessions_by_user ON sessions (user_id);
+      CREATE TABLE calendar_tokens (
+        user_id TEXT PRIMARY KEY,
+        hash TEXT NOT NULL UNIQUE
+      ) STRICT, WITHOUT ROWID;
       CREATE TABLE audit (
         id INTEGER PRIMARY KEY,
         at_ms INTEGER NOT NULL,
@@ -96,6 +100,7 @@ export const MIGRATIONS: readonly Migration[] = [
         message TEXT NOT NULL,
         data TEXT NOT NULL
       ) STRICT;
+      CREATE INDEX audit_by_time ON audit (at_ms);
     `,
   },
   {
@@ -145,11 +150,13 @@ export const MIGRATIONS: readonly Migration[] = [
         lane TEXT NOT NULL,
         title TEXT NOT NULL,
         body TEXT NOT NULL,
+        reservation TEXT NOT NULL,
         created_at_ms INTEGER NOT NULL,
         read_at_ms INTEGER,
         UNIQUE (reservation_id, event, occasion, user_id)
       ) STRICT;
       CREATE INDEX notifications_by_user ON notifications (user_id, id);
+      CREATE INDEX notifications_unread ON notifications (user_id, id) WHERE read_at_ms IS NULL;
       CREATE TABLE deliveries (
         notification_id INTEGER NOT NULL REFERENCES notifications (id) ON DELETE CASCADE,
         channel TEXT NOT NULL CHECK (channel IN ('webhook', 'smtp')),

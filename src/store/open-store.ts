@@ -48,7 +48,8 @@ export function openStore(home: Home, { log, clock, publish = () => {} }: StoreD
   const outages = createOutages({ clock, path, tell })
   if (opened.kind === 'off') outages.offForLife('file', opened.reason)
   else if (opened.movedTo !== undefined) {
-    const what = 'Only history was in it; settings and slots are not touched.'
+    const what =
+      'Users, keys, bookings and history were in it; settings, slots and lanes are not touched. A copy of an older one can be put in its place while no daemon runs.'
     tell(
       'warning',
       'store.damaged',

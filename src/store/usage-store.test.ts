@@ -97,6 +97,7 @@ describe('a report', () => {
     ['route', { '/v1/chat/completions': 2, '/v1/embeddings': 1, other: 1 }],
     ['key', { null: 2, k1: 1, k2: 1 }],
     ['user', { ada: 2, null: 2 }],
+    ['reservation', { null: 3, b1: 1 }],
     ['day', { '2026-01-01T00:00:00.000Z': 3, '2026-01-02T00:00:00.000Z': 1 }],
     ['hour', { '2026-01-01T00:00:00.000Z': 2, '2026-01-01T01:00:00.000Z': 1, '2026-01-02T00:00:00.000Z': 1 }],
   ])('by %s is the same before and after it is written', async (by, expected) => {
@@ -104,6 +105,20 @@ describe('a report', () => {
     await flush()
     expect(counts(reportBy(by))).toEqual(expected)
     expect(reportBy(by).total.requests).toBe(4)
+  })
+
+  it.each<[UsageBy, string, Record<string, number>]>([
+    ['slot', 'ada', { agent: 1, coder: 1 }],
+    ['user', 'ada', { ada: 2 }],
+    ['reservation', 'ada', { b1: 1, null: 1 }],
+    ['slot', 'bob', {}],
+  ])('by %s of %s alone, before and after it is written', async (by, userId, expected) => {
+    for (let look = 0; look < 2; look++) {
+      const report = store.usage.report({ fromMs: START, toMs: START + 2 * DAY_MS, by, userId })
+      const requests = Object.values(expected).reduce((sum, count) => sum + count, 0)
+      expect([counts(report), report.total.requests]).toEqual([expected, requests])
+      await flush()
+    }
   })
 
   it('comes in an order: times from old to new, else most requests first', async () => {

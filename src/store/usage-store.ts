@@ -79,8 +79,8 @@ export function createUsageStore(options: UsageStoreOptions): UsageStore & { clo
       records.forEach((record, n) => addRequest(sumsFor(keyOf(record, nowMs)), record, usages[n] ?? null))
       writer.arm(FLUSH_AFTER_MS)
     },
-    report({ by, ...times }) {
-      const query = { ...wholeHours(times.fromMs, times.toMs), by }
+    report({ fromMs, toMs, ...asked }) {
+      const query = { ...wholeHours(fromMs, toMs), ...asked }
       const found = new Map<GroupValue, GrowingSums>()
       const add = (value: GroupValue, sums: UsageSums): void => {
         const group = found.get(value) ?? noSums()
@@ -89,7 +89,8 @@ export function createUsageStore(options: UsageStoreOptions): UsageStore & { clo
       }
       for (const [value, sums] of written(query)) add(value, sums)
       for (const row of waiting.values()) {
-        if (row.hourMs >= query.fromMs && row.hourMs < query.toMs) add(groupValueOf(row, by), row.sums)
+        const isAsked = asked.userId === undefined || row.userId === asked.userId
+        if (isAsked && row.hourMs >= query.fromMs && row.hourMs < query.toMs) add(groupValueOf(row, asked.by), row.sums)
       }
       return reportOf(query, found)
     },

@@ -7,6 +7,8 @@ export interface UsageQuery {
   readonly fromMs: number
   readonly toMs: number
   readonly by: UsageBy
+  /** Only of this user; absent = of all. */
+  readonly userId?: string
 }
 
 /** The table `usage` of hal0.db. Errors of every call: SQLite's own. */
@@ -32,6 +34,7 @@ const GROUP: Readonly<Record<UsageBy, string>> = {
   route: 'route',
   key: 'key_id',
   user: 'user_id',
+  reservation: 'reservation_id',
   hour: 'hour_ms',
   day: `hour_ms - hour_ms % ${DAY_MS}`,
 }
@@ -47,9 +50,9 @@ export function openUsageTable(db: Database): UsageTable {
   `)
   const expire = db.prepare<[number]>('DELETE FROM usage WHERE hour_ms < ?')
   const select = (by: UsageBy) =>
-    db.prepare<[number, number], Grouped>(`
+    db.prepare<[number, number, string | null], Grouped>(`
       SELECT ${GROUP[by]} AS value, ${SUMS.map((name) => `sum(${name}) AS ${name}`).join(', ')}
-      FROM usage WHERE hour_ms >= ? AND hour_ms < ? GROUP BY 1
+      FROM usage WHERE hour_ms >= ? AND hour_ms < ? AND user_id = ifnull(?, user_id) GROUP BY 1
     `)
 
   const add = db.transaction((rows: Iterable<UsageRow>, oldestMs: number) => {
@@ -59,10 +62,10 @@ export function openUsageTable(db: Database): UsageTable {
 
   return {
     add: (rows, oldestMs) => add.immediate(rows, oldestMs),
-    sums: ({ fromMs, toMs, by }) =>
+    sums: ({ fromMs, toMs, by, userId }) =>
       new Map(
         select(by)
-          .all(fromMs, toMs)
+          .all(fromMs, toMs, userId ?? null)
           .map(({ value, ...sums }) => [value, sums]),
       ),
   }

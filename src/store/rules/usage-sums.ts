@@ -98,6 +98,8 @@ export function groupValueOf(row: UsageKey, by: UsageBy): GroupValue {
       return row.keyId
     case 'user':
       return row.userId
+    case 'reservation':
+      return row.reservationId
     case 'hour':
       return row.hourMs
     case 'day':

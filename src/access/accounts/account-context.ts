@@ -1,0 +1,36 @@
+import type { Clock } from '../../kernel/clock.ts'
+import { Hal0Error } from '../../kernel/errors.ts'
+import { shortText } from '../../kernel/short-text.ts'
+import { type Caller, isAdmin, nameOf, userIdOf } from '../caller.ts'
+import type { UserFault } from '../rules/user-rules.ts'
+import type { AccountJournal, AuditEntry } from './account-journal.ts'
+import type { AccountMemory } from './account-memory.ts'
+import type { UserRecord } from './records.ts'
+
+/** What managing people works with. */
+export interface AccountContext {
+  readonly memory: AccountMemory
+  readonly journal: AccountJournal
+  readonly clock: Clock
+}
+
+export function byOf(caller: Caller): AuditEntry['by'] {
+  return { id: userIdOf(caller), name: nameOf(caller) }
+}
+
+export function invalid({ param, message }: UserFault): Hal0Error {
+  return Hal0Error.of('validation.invalid', message, { param })
+}
+
+/** By id, or by name in any case. Errors: `validation.invalid`. */
+export function findUser(memory: AccountMemory, user: string): UserRecord {
+  const found = memory.user(user) ?? memory.userByName(user)
+  if (found !== undefined) return found
+  throw invalid({ param: 'user', message: `There is no user ${JSON.stringify(shortText(user, 64))}.` })
+}
+
+/** Errors: `auth.forbidden`. */
+export function demandAdmin(caller: Caller, what: string): void {
+  if (isAdmin(caller)) return
+  throw Hal0Error.of('auth.forbidden', `${what} needs the role admin; ${nameOf(caller)} is a member.`)
+}
