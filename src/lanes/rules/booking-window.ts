@@ -42,11 +42,11 @@ export interface ReadTime {
  */
 export function readTime(text: string, zone: string, param: string): Result<ReadTime, Hal0Error> {
   const wrong = () => err(invalid(param, `${param}: ${JSON.stringify(text)} is no time between now and the year 9999`))
-  if (HAS_OFFSET.test(text)) {
-    const ms = Date.parse(text)
-    return Number.isFinite(ms) && ms < LAST_MS ? ok({ ms, note: undefined }) : wrong()
-  }
   try {
+    if (HAS_OFFSET.test(text)) {
+      const ms = Temporal.Instant.from(text).epochMilliseconds
+      return ms < LAST_MS ? ok({ ms, note: undefined }) : wrong()
+    }
     const wall = Temporal.PlainDateTime.from(text)
     const ms = wall.toZonedDateTime(zone, { disambiguation: 'compatible' }).epochMilliseconds
     return ms < LAST_MS ? ok({ ms, note: noteOf(wall, zone, ms) }) : wrong()

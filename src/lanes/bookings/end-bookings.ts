@@ -1,0 +1,114 @@
+import { type Caller, isAdmin, nameOf } from '../../access/caller.ts'
+import { Hal0Error } from '../../kernel/errors.ts'
+import { isoTime } from '../../kernel/units.ts'
+import { type Desk, needReservation, requireOwner } from './booking-desk.ts'
+import type { Bookings } from './bookings.ts'
+import type { Reservation } from './reservation.ts'
+import { reservationRow } from './reservation-row.ts'
+import type { ReservationTable } from './reservation-table.ts'
+
+/** What ends bookings, or lets them be. */
+export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'approve' | 'reject'> {
+  const { deps, store, teller, settler } = desk
+
+  function catchUp(id: string): void {
+    settler.catchUp(store.read((table) => needReservation(table, id)).lane)
+  }
+
+  const rowOf = (reservation: Reservation, by: Caller) => reservationRow(reservation, by, deps.people)
+
+  /** As it is once it was active and is over now. */
+  function ended(before: Reservation, note: string): Reservation {
+    // The clock may have been put back to before its start.
+    return { ...before, status: 'ended_early', endMs: Math.max(before.startMs, deps.clock.nowMs()), note }
+  }
+
+  /** Decides on one pending reservation, or on all pending ones of its series; tells what became of them. */
+  function judge(id: string, series: boolean, by: Caller, verdict: Verdict) {
+    if (!isAdmin(by)) {
+      throw Hal0Error.of('auth.forbidden', `only admins may approve or reject a reservation; ${nameOf(by)} is none`)
+    }
+    catchUp(id)
+    const { row, judged } = store.write((table) => {
+      const found = needReservation(table, id)
+      const all = series ? withSeries(table, found) : [found]
+      const pending = all.filter(({ status }) => status === 'pending')
+      if (pending.length === 0) {
+        throw Hal0Error.of(
+          'reservation.state',
+          `reservation ${id} is ${found.status}: only a pending one is approved or rejected`,
+        )
+      }
+      const after = pending.map((before): Reservation => ({ ...before, status: verdict.status, note: verdict.note }))
+      for (const reservation of after) table.update(reservation, 'pending')
+      return { value: { row: after.find((one) => one.id === id) ?? found, judged: after }, changed: after }
+    })
+    for (const reservation of judged) teller.event(verdict.status, reservation, by)
+    const detail = verdict.note === undefined ? '' : `Reason: ${verdict.note}`
+    teller.notice(verdict.status, judged, { occasion: isoTime(deps.clock.nowMs()), by, detail })
+    return rowOf(row, by)
+  }
+
+  return {
+    async cancel(id, { series }, by) {
+      catchUp(id)
+      const { row, cancelled, stopped } = store.write((table) => {
+        const found = needReservation(table, id)
+        requireOwner(found, by)
+        const note = `cancelled by ${nameOf(by)}`
+        const isActive = found.status === 'active'
+        const open = (series ? withSeries(table, found) : [found]).filter(
+          ({ status }) => status === 'pending' || status === 'approved',
+        )
+        const after = open.map((before): Reservation => ({ ...before, status: 'cancelled', note }))
+        const over = isActive ? [ended(found, `ended by ${nameOf(by)}`)] : []
+        for (const [n, before] of open.entries()) table.update(after[n] ?? before, before.status)
+        for (const reservation of over) table.update(reservation, 'active')
+        const changed = [...over, ...after]
+        const shown = changed.find((one) => one.id === id) ?? found
+        return { value: { row: shown, cancelled: after, stopped: over }, changed }
+      })
+      for (const reservation of stopped) teller.event('ended', reservation, by)
+      for (const reservation of cancelled) teller.event('cancelled', reservation, by)
+      teller.notice('ended', stopped, { occasion: '', by })
+      teller.notice('cancelled', cancelled, { occasion: '', by })
+      return rowOf(row, by)
+    },
+    async end(id, by) {
+      catchUp(id)
+      const after = store.write((table) => {
+        const found = needReservation(table, id)
+        requireOwner(found, by)
+        if (found.status !== 'active') {
+          throw Hal0Error.of(
+            'reservation.state',
+            `reservation ${id} is ${found.status}: only an active one can be ended`,
+          )
+        }
+        const over = ended(found, `ended by ${nameOf(by)}`)
+        table.update(over, 'active')
+        return { value: over, changed: [over] }
+      })
+      teller.event('ended', after, by)
+      teller.notice('ended', [after], { occasion: '', by })
+      return rowOf(after, by)
+    },
+    async approve(id, { series }, by) {
+      return judge(id, series, by, { status: 'approved', note: undefined })
+    },
+    async reject(id, { series, reason }, by) {
+      const note = reason.trim() === '' ? `rejected by ${nameOf(by)}` : reason
+      return judge(id, series, by, { status: 'rejected', note })
+    },
+  }
+}
+
+type Verdict =
+  | { readonly status: 'approved'; readonly note: undefined }
+  | { readonly status: 'rejected'; readonly note: string }
+
+/** Itself, and those of its series that are still to come; in order. */
+function withSeries(table: ReservationTable, found: Reservation): readonly Reservation[] {
+  const others = found.seriesId === undefined ? [] : table.openOfSeries(found.seriesId)
+  return others.some(({ id }) => id === found.id) ? others : [found, ...others]
+}
