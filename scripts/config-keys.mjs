@@ -24,7 +24,8 @@ export const files = {
       'server.host': 'Address to listen on. Without users it must be a loopback address.',
       'server.port': 'Port of the gateway and the API; 0 = any free one.',
       'server.allowed_hosts': 'Names besides `localhost` and loopback addresses that a `Host` header may carry.',
-      'server.trusted_proxies': `Addresses, or ranges such as \`10.0.0.0/8\`, whose forwarded headers count. ${LATER}`,
+      'server.trusted_proxies':
+        'Addresses, or ranges such as `10.0.0.0/8`, of proxies whose forwarded headers (`X-Forwarded-For` and its kin) count; from everybody else they do not.',
       'server.json_limit_bytes': 'A longer JSON body is refused with 413.',
       'server.form_limit_bytes': 'A longer multipart form (audio) is refused with 413. Forms are streamed.',
       'server.body_memory_bytes':
@@ -65,23 +66,30 @@ export const files = {
       'models.store': 'Folder of pulled models. Absent: `var-lib/hal0/models` of the home.',
       'models.hub_endpoint':
         'Where models are pulled from. Absent: `HF_ENDPOINT` of the environment, else the public hub.',
-      'scheduler.tick_seconds': `How often a lane is looked at. ${LATER}`,
-      'scheduler.buffer_seconds': `Time kept free before a booking. ${LATER}`,
-      'scheduler.drain_seconds': `How long requests may run on when a lane switches. ${LATER}`,
-      'scheduler.stop_timeout_seconds': `How long a lane's engine may take to stop. ${LATER}`,
-      'scheduler.load_timeout_seconds': `How long a lane's engine may take to load. ${LATER}`,
-      'scheduler.disk_read_mbps': `Speed of the disk, for estimates before the first load. ${LATER}`,
-      'security.session_hours': `How long a sign-in lasts. ${LATER}`,
-      'security.sign_in_attempts': `Wrong passwords of one address within the window. ${LATER}`,
-      'security.sign_in_window_s': `That window, in seconds. ${LATER}`,
-      'notify.webhook.url': `Where notifications are posted. ${LATER}`,
-      'notify.webhook.secret': `Signs them. ${LATER}`,
-      'notify.smtp.host': `Mail server for notifications. ${LATER}`,
-      'notify.smtp.port': `Its port. ${LATER}`,
-      'notify.smtp.user': `Its user. ${LATER}`,
-      'notify.smtp.password': `Its password; never shown. ${LATER}`,
-      'notify.smtp.from': `The sender's address. ${LATER}`,
-      'notify.smtp.tls': `How the connection is encrypted. ${LATER}`,
+      'scheduler.tick_seconds':
+        'Seconds after which each lane is looked at again, at the latest; it is also when anything of it changes.',
+      'scheduler.buffer_seconds':
+        'Seconds that are added to the estimated time of a load, so that a booked model is ready before its booking starts.',
+      'scheduler.drain_seconds':
+        'Seconds that requests may run on when a lane switches, or when their user loses access; then they are cut.',
+      'scheduler.stop_timeout_seconds':
+        'Seconds that a lane plans for stopping its engine, as before an exclusive booking.',
+      'scheduler.load_timeout_seconds': 'Seconds after which a load of a lane that is not ready has failed.',
+      'scheduler.disk_read_mbps':
+        'Megabytes a second that the disk reads: how long a load takes is estimated by it before there was one.',
+      'security.session_hours': 'Hours that a sign-in with a password lasts.',
+      'security.sign_in_attempts':
+        'Wrong passwords from one address within the window; the next try gets 429 with `Retry-After`.',
+      'security.sign_in_window_s': 'That window, in seconds.',
+      'notify.webhook.url': 'Where notifications about bookings are posted. Absent: nowhere.',
+      'notify.webhook.secret': 'Signs each of them; never shown.',
+      'notify.smtp.host': 'Mail server for notifications about bookings.',
+      'notify.smtp.port': 'Its port.',
+      'notify.smtp.user': 'The user there. Absent: none signs in.',
+      'notify.smtp.password': 'Its password; never shown.',
+      'notify.smtp.from': "The sender's address.",
+      'notify.smtp.tls':
+        '`starttls`: the connection is encrypted after its start. `tls`: from its start. `off`: it is not.',
       'runners.*.binary': 'The program of that runner. Absent: looked for on PATH.',
       'runners.*.image': `Its container image. ${LATER}`,
       'runners.*.on_client_abort':
@@ -108,7 +116,7 @@ export const files = {
       port: 'Port of the engine. Absent: a free one of `[slots] port_range`, kept.',
       type: 'What the slot serves.',
       device: 'What the engine runs on; without `binary` it chooses the runner, see below.',
-      gpu_index: 'Number of the one GPU to use. Absent: all.',
+      gpu_index: 'Number of the one GPU to use; not one of a lane. Absent: all that no lane owns.',
       n_gpu_layers: 'Layers on the GPU; -1 = what the runner thinks best.',
       threads: 'Threads of the engine; 0 = what the runner thinks best.',
       binary: 'The runner. Absent: by the profile, else by `device`.',
@@ -141,6 +149,28 @@ export const files = {
       default_speed: 'Speed of speech when a request does not say.',
       default_response_format: 'Format of speech when a request does not say.',
       lru: 'Of earlier versions; accepted, has no effect.',
+    },
+  },
+  'lanes/NAME.toml': {
+    module: 'contract/lane',
+    schema: 'laneConfigSchema',
+    keys: {
+      name: 'May be left out; else the name of the file.',
+      device: 'What the engine runs on.',
+      gpus: 'Numbers of its GPUs, which then belong to it alone; needed on a GPU, see below.',
+      'default.model': 'An id from models.toml: what the lane runs when nobody has booked it. No `[default]`: nothing.',
+      'default.profile': "The profile of that. Absent: the model's preferred one, else `chat`.",
+      runner: 'The runner of what the lane runs, where the profile names none. Absent: by `device`.',
+      min_preload_s:
+        'Seconds before a booking from which its model is loaded, at least; more where the load takes longer.',
+      approval: '`required`: a booking counts once an admin has approved it.',
+      allow_exclusive: '`true`: the whole lane may be booked with nothing loaded on it.',
+      no_show_minutes: 'A booking without a request for so long after its start is released; 0 = never.',
+      'limits.min_minutes': 'The shortest booking. Limits are for members; admins have none.',
+      'limits.max_hours': 'The longest booking.',
+      'limits.max_days_ahead': 'How far ahead a booking may start.',
+      'limits.max_open_per_user': 'Bookings of one user that are not over.',
+      'limits.max_hours_per_week': 'Booked hours of one user in a week; 0 = no limit.',
     },
   },
   'profiles.toml': {

@@ -34,7 +34,7 @@ import type { PortPool } from './slots/port-pool.ts'
 import type { SlotSettings } from './slots/settings.ts'
 import { withShadows } from './slots/shadow-slots.ts'
 import { openSlots, type SlotManager } from './slots/slot-manager.ts'
-import { createSlotSource } from './slots/slot-source.ts'
+import { createSlotSource, type SlotSource } from './slots/slot-source.ts'
 import type { Store } from './store/open-store.ts'
 
 /** The slots with all that looks after them: memory, GPU turns, history, metrics. */
@@ -46,6 +46,8 @@ export interface Fleet {
   readonly store: Store
   readonly hardware: HardwareSources
   readonly meter: MemoryMeter
+  /** Where the slots come from: files and lanes. */
+  readonly source: SlotSource
   /** Calls back for every load that has ended. */
   onLoad(listener: LoadListener): void
   readonly imageDefaults: (slot: string) => ImageDefaults
@@ -155,6 +157,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     store,
     hardware,
     meter,
+    source,
     onLoad: (listener) => void loadListeners.add(listener),
     imageDefaults: (slot) => {
       const bound = slots.running(slot) ?? slots.bound(slot)

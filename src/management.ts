@@ -105,6 +105,7 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
   const { models, profiles, seeding, storeFolder } = registries
   const admin = createSlotAdmin({
     home,
+    source: fleet.source,
     slots,
     ports,
     gatewayPort,

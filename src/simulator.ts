@@ -1,4 +1,5 @@
-import { configError } from './config/toml/mistake.ts'
+import type { ConfigMistake } from './config/toml/mistake.ts'
+import { ok, type Result } from './kernel/result.ts'
 import { playScenario } from './lanes/simulate/play-scenario.ts'
 import { readScenario } from './lanes/simulate/read-scenario.ts'
 import type { SimulationReport } from './lanes/simulate/simulation.ts'
@@ -10,10 +11,10 @@ export interface Simulated {
   readonly lines: () => readonly string[]
 }
 
-/** Plays the scenario of a file by the rules of this hal0; needs no daemon and touches nothing. Errors: `config.invalid` with every mistake. Source: SPEC 18 `lane simulate`. */
-export async function simulate(path: string): Promise<Simulated> {
+/** Plays the scenario of a file by the rules of this hal0; needs no daemon and touches nothing. Err: every mistake of the file. Source: SPEC 18 `lane simulate`. */
+export async function simulate(path: string): Promise<Result<Simulated, readonly ConfigMistake[]>> {
   const scenario = await readScenario(path)
-  if (!scenario.ok) throw configError(scenario.error)
+  if (!scenario.ok) return scenario
   const report = await playScenario(scenario.value)
-  return { report, lines: () => simulationLines(report) }
+  return ok({ report, lines: () => simulationLines(report) })
 }

@@ -7,6 +7,7 @@ import type { EventBus } from './events/bus.ts'
 import type { Home } from './files/home.ts'
 import type { Fleet } from './fleet.ts'
 import type { Clock } from './kernel/clock.ts'
+import { messageOf } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
 import type { Bookings } from './lanes/bookings/bookings.ts'
 import { createBookings } from './lanes/bookings/create-bookings.ts'
@@ -55,6 +56,8 @@ export interface TimetableDeps {
 export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
   const { home, live, liveLanes, targets, fleet, people, bus, clock, log } = deps
   const { slots, store } = fleet
+  // A bad variable is told at the start, not when the first lane looks.
+  schedulerSettingsOf(live.settings(), process.env)
   const publish: EventBus['publish'] = (event) => bus.publish(event)
   const scheduler = () => schedulerSettingsOf(live.settings(), process.env)
   const models = await openModelBook(home, log)
@@ -97,6 +100,15 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
       return totalBytes !== undefined && sizeBytes !== undefined && sizeBytes > totalBytes
     },
   })
+  /** Port and record of a lane that is no more; a slot or a lane of that name may have come meanwhile. */
+  async function forget(lane: string): Promise<void> {
+    try {
+      await slots.syncFiles()
+      if (slots.row(lane) === undefined) await slots.forget(lane)
+    } catch (cause) {
+      log.warn({ lane, reason: messageOf(cause) }, 'what is left of a lane that is gone could not be taken away')
+    }
+  }
   const lanes = createLanes({
     ...{ clock, log, publish, calendar, bookings, people, models, times },
     files: liveLanes,
@@ -106,6 +118,7 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
     slotOf: (name) => createLaneSlot({ name, slots, targets, bus }),
     slotRow: (name) => slots.row(name),
     describeHolders: (lane) => memory.describeHolders(lane),
+    onRetired: (lane) => void forget(lane),
   })
   later.lanes = lanes
   lanes.look()

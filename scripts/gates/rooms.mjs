@@ -13,7 +13,7 @@ export const levels = [
   ['slots'],
   ['lanes', 'arbiter', 'stacks', 'metrics'],
   ['gateway', 'api'],
-  ['daemon-log.ts', 'front-door.ts', 'live-runners.ts', 'fleet.ts'],
+  ['daemon-log.ts', 'front-door.ts', 'live-runners.ts', 'fleet.ts', 'simulator.ts'],
   ['timetable.ts', 'access-wiring.ts', 'gateway-wiring.ts'],
   ['management.ts'],
   ['daemon.ts'],
@@ -29,7 +29,7 @@ export const allowedPairs = new Map()
 /** Rooms that may import fewer rooms than their level allows. */
 export const narrowed = new Map([
   // The command line is a thin client of the daemon: it must not reach into the engine room.
-  ['cli', ['kernel', 'contract', 'files', 'hardware', 'client', 'config', 'version.ts', 'daemon.ts']],
+  ['cli', ['kernel', 'contract', 'files', 'hardware', 'client', 'config', 'version.ts', 'daemon.ts', 'simulator.ts']],
 ])
 
 /** Packages (and `node:*`) a room may import; a room that is not listed may import any. */

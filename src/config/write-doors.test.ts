@@ -7,15 +7,20 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Everything by which a file can come to be, change or go. `open` can; whoever only reads says so in the table. */
 const WRITERS =
-  /^(writeFile|appendFile|createWriteStream|rename|copyFile|cp|open|openAsBlob|write|writev|truncate|ftruncate|link|symlink|rm|rmdir|unlink|mkdtemp|promises)(Sync)?$|^(writeFileWhole|writeFileAtomic|writeRunFile|writeToml|backUp|writeSlotFile|patchSlotFile|renameSlotFile|removeSlotFile)$/
+  /^(writeFile|appendFile|createWriteStream|rename|copyFile|cp|open|openAsBlob|write|writev|truncate|ftruncate|link|symlink|rm|rmdir|unlink|mkdtemp|promises)(Sync)?$|^(writeFileWhole|writeFileAtomic|writeRunFile|writeToml|backUp|writeSlotFile|patchSlotFile|renameSlotFile|removeSlotFile|writeLaneFile|removeLaneFile)$/
 /** Modules that have such functions: Node's own, and hal0's. */
 const DOORS =
-  /^node:fs(\/promises)?$|^fs(\/promises)?$|^write-file-atomic$|\/(atomic-write|write-run-file|write-toml|write-slot|slot-file)\.ts$/
+  /^node:fs(\/promises)?$|^fs(\/promises)?$|^write-file-atomic$|\/(atomic-write|write-run-file|write-toml|write-slot|slot-file|write-lane)\.ts$/
 
 /** Who may write what: the one list. A new writer is added here with its reason, or refused here. */
 const ALLOWED: Readonly<Record<string, { readonly names: readonly string[]; readonly writes: string }>> = {
   'config/slots/write-slot.ts': { names: ['removeSlotFile', 'writeFileWhole', 'writeToml'], writes: 'slots/' },
   'config/slots/slot-file.ts': { names: ['rm'], writes: 'slots/: removes one' },
+  'config/lanes/write-lane.ts': { names: ['rm', 'writeFileWhole', 'writeToml'], writes: 'lanes/' },
+  'config/lanes/lane-admin.ts': {
+    names: ['removeLaneFile', 'writeLaneFile'],
+    writes: 'lanes/, what has passed inspectLane',
+  },
   // These hand a GuardedSlot, or a patch, to write-slot.ts.
   'cli/agent-slot.ts': { names: ['patchSlotFile', 'writeSlotFile'], writes: 'slots/ through the gate' },
   'cli/commands/config-edit.ts': {
@@ -42,6 +47,7 @@ const ALLOWED: Readonly<Record<string, { readonly names: readonly string[]; read
   'config/toml/config-text.ts': { names: ['open'], writes: 'nothing: reads' },
   'config/home/write-lock.ts': { names: ['open'], writes: 'var-lib/config.lock, always empty' },
   'daemon.ts': { names: ['rm', 'writeFileWhole'], writes: 'daemon.json' },
+  'access/users-marker.ts': { names: ['rm', 'writeFileWhole'], writes: 'var-lib: users.defined' },
   'slots/life/engine-key.ts': { names: ['writeRunFile'], writes: 'var-lib: the engine key' },
   'slots/launch/launch-record.ts': { names: ['writeRunFile'], writes: 'var-lib: what the engine was started with' },
   'slots/launch/write-run-file.ts': {

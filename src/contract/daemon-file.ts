@@ -7,5 +7,10 @@ export const daemonFileSchema = z.object({
   pid: z.number().int().positive(),
   /** ISO 8601 UTC. */
   started_at: z.string(),
+  /** Drawn at each start: who can read the file is this machine's admin. Visible ASCII, so that it fits into a header. Source: SPEC 14. */
+  local_key: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/)
+    .optional(),
 })
 export type DaemonFile = z.infer<typeof daemonFileSchema>

@@ -31,6 +31,8 @@ export const launchRecordSchema = z.object({
   profile_source: z.enum(['slot', 'model', 'default']),
   /** The slot's file as it was read. */
   config: z.record(z.string(), z.unknown()),
+  /** The GPUs it may use; absent = every one. */
+  gpus: z.array(z.number().int().nonnegative()).optional(),
   ctx: z.object({ ctxTokens: z.number().int().positive(), source: z.enum(CONTEXT_SOURCES) }),
   thinking: z.object({
     enabled: z.boolean().nullable(),

@@ -8,7 +8,7 @@ import type { RequestRecord, TokenUsage } from './request-record.ts'
 export type RequestReader = (records: readonly RequestRecord[], usages: readonly (TokenUsage | null)[]) => void
 
 /** What usage can be told by. `hour` and `day` are those of UTC. Source: SPEC 11 "Usage". */
-export const USAGE_BY = ['slot', 'day', 'hour', 'route', 'key', 'user'] as const
+export const USAGE_BY = ['slot', 'day', 'hour', 'route', 'key', 'user', 'reservation'] as const
 export type UsageBy = (typeof USAGE_BY)[number]
 
 const count = z.number().int().nonnegative()
@@ -31,7 +31,7 @@ export type UsageSums = z.infer<typeof usageSumsSchema>
 
 /** One line of a report. */
 export const usageGroupSchema = z.object({
-  /** A slot, a route, an id of a key or user; of hours and days their beginning (ISO 8601). Null = none: no slot was found, nobody signed in. */
+  /** A slot, a route, an id of a key, user or reservation; of hours and days their beginning (ISO 8601). Null = none: no slot was found, nobody signed in. */
   key: z.string().nullable(),
   ...usageSumsSchema.shape,
 })

@@ -43,6 +43,8 @@ export interface LanesDeps {
   readonly slotOf: (lane: string) => LaneSlot
   readonly slotRow: (lane: string) => SlotRow | undefined
   readonly describeHolders: (lane: string) => Promise<string>
+  /** Nothing of a lane that is no more runs. */
+  readonly onRetired: (lane: string) => void
 }
 
 /** The lanes with what the daemon does to all of them. */
@@ -52,7 +54,7 @@ export interface OpenLanes extends Lanes {
   isStarting(bookingId: string): boolean
   /** What a lane runs by itself. Undefined = there is no such lane. */
   defaultOf(lane: string): LaneTarget | undefined
-  /** Lanes, models or settings may be others: lanes whose file is new begin, those whose file is gone end, all look. */
+  /** Lanes, models or settings may be others: lanes whose file is new begin, those whose file is gone stop what they run and end, all look. */
   look(): void
   /** No more decisions; what runs is let be. */
   close(): void
@@ -109,8 +111,8 @@ export function createLanes(deps: LanesDeps): OpenLanes {
     for (const [name, actor] of actors) {
       if (names.has(name)) actor.wake()
       else {
-        actor.close()
         actors.delete(name)
+        void actor.retire(deps.settings().drainMs).then(() => deps.onRetired(name))
       }
     }
     for (const name of names) {

@@ -91,7 +91,10 @@ function openLane(options: { readonly facts?: Partial<LaneFacts>; readonly booki
       fingerprint = to
       actor.wake()
     },
-    running: () => slot.view().running?.model,
+    running: () => {
+      const { running } = slot.view()
+      return running?.kind === 'model' ? running.model : undefined
+    },
     toldOf: (event: Notice['event']) => notices.filter((notice) => notice.event === event).length,
     loadsOf: (model: string) =>
       slot.loads.filter(({ target }) => target.model === model).map(({ atMs }) => (atMs - START_MS) / SECOND_MS),

@@ -1,6 +1,6 @@
 import type { LanePhase, LaneTarget } from '../contract/lane.ts'
 import type { CancelTimer } from '../kernel/clock.ts'
-import { Hal0Error } from '../kernel/errors.ts'
+import { Hal0Error, messageOf } from '../kernel/errors.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import type { Calendar } from './bookings/calendar.ts'
 import { FailureBook } from './failure-book.ts'
@@ -172,6 +172,15 @@ export class LaneActor {
     }
     this.failures.forgetAll()
     await this.#drive.change(target, booking, { drainMs: 0, restart: true })
+  }
+
+  /** The lane is no more: what it runs ends, after a drain. Never rejects. */
+  async retire(drainMs: number): Promise<void> {
+    this.close()
+    const { log, slot } = this.#deps
+    await slot.stop({ drainMs }).catch((cause: unknown) => {
+      log.warn({ lane: this.name, reason: messageOf(cause) }, 'the engine of a lane that is gone could not be stopped')
+    })
   }
 
   /** No more looks; what runs is let be. */

@@ -56,7 +56,9 @@ class Stay implements LaneStay, Placed {
   readonly #onEnd: (error: Hal0Error) => void
   readonly #forget: (stay: Stay) => void
   #isLeased = false
+  /** It was told so, or it has left. */
   #isOver = false
+  #hasLeft = false
   #shutOutMs: number | undefined
 
   constructor(
@@ -88,7 +90,8 @@ class Stay implements LaneStay, Placed {
   }
 
   leave(): void {
-    if (this.#isOver) return
+    if (this.#hasLeft) return
+    this.#hasLeft = true
     this.#isOver = true
     this.#forget(this)
     this.#host.left()

@@ -230,6 +230,35 @@ describe('the slot of a lane', () => {
     expect(await slotFiles()).toEqual([])
   })
 
+  it('goes on with the engine of an earlier daemon, whatever the lane says by then', async () => {
+    const mine = target('b', 'mine')
+    const { fleet, lane, row } = await open({ adopts: { gpu0: { modelId: 'b', profile: 'mine' } } })
+    expect(lane.view()).toMatchObject({ state: 'loading', running: mine })
+    // It is what the lane wants, found before it is known to serve: nothing is started for it.
+    const first = lane.run(mine, DRAIN)
+    await fleet.until(first, 10)
+    expect(lane.view()).toMatchObject({ state: 'up', running: mine })
+    expect(row()).toMatchObject({ state: 'ready', model_id: 'b', managed_by: 'lane', restart_needed: [] })
+    await fleet.until(lane.run(mine, DRAIN))
+    expect(await fleet.until(fleet.ask('gpu0', 10), 10)).toMatchObject({ how: 'served' })
+    expect(fleet.starts()).toHaveLength(1)
+    await fleet.until(lane.run(A, DRAIN))
+    expect(fleet.starts()).toHaveLength(2)
+    expect(lane.view().running).toEqual(A)
+  })
+
+  it('serves with an adopted engine before the lane has said anything, and calls that no mistake', async () => {
+    const { fleet, lane, row } = await open({ adopts: { gpu0: { modelId: 'a', profile: 'chat' } } })
+    await fleet.advance(5_000)
+    expect(lane.view()).toMatchObject({ state: 'up', running: A })
+    await fleet.slots.sync()
+    await fleet.advance(10)
+    expect(row()).toMatchObject({ state: 'ready', model_id: 'a', config_problem: null })
+    expect(await fleet.until(fleet.ask('gpu0', 10), 10)).toMatchObject({ how: 'served' })
+    await fleet.until(lane.stop({ drainMs: 0 }))
+    expect(fleet.running()).toEqual([])
+  })
+
   it('tells nobody any more who has left', async () => {
     const { fleet, lane, changes, stopListening } = await open()
     stopListening()

@@ -31,7 +31,7 @@ async function argv(
       slot: 'tts',
       type: 'tts',
       device,
-      gpuIndex: 1,
+      gpus: [1],
       model: 'none',
       engine: {
         key,

@@ -34,13 +34,13 @@ function residentOf(actor: SlotActor): Resident | undefined {
   const row = actor.row()
   const engine = phase.kind === 'stopping' ? undefined : phase.engine
   // What runs counts, not what its file says by now.
-  const config = engine?.binding.bound.config ?? files.bound?.config
+  const bound = engine?.binding.bound ?? files.bound
   return {
     slot: row.name,
     state: row.state,
     standing: standingOf(phase.kind, book.inFlight + book.queued > 0, drain.isOn),
-    device: config?.device ?? row.device,
-    gpuIndex: config?.gpu_index,
+    device: bound?.config.device ?? row.device,
+    gpus: bound?.gpus,
     need: engine?.need,
     pinned: evictions.isPinned,
     priority: row.priority,

@@ -13,6 +13,7 @@ import type { SlotChange, SlotPayload } from '../contract/slot-config.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
 import { type Home, slotLogPath } from '../files/home.ts'
 import { Hal0Error } from '../kernel/errors.ts'
+import { withoutUndefined } from '../kernel/without-undefined.ts'
 import { isTagRunner } from '../runners/rules/service-keys.ts'
 import type { LoadHistory } from '../store/load-history.ts'
 import { examineSlot } from './launch/examine-slot.ts'
@@ -24,6 +25,7 @@ import { selectChangedKeys } from './rules/changed-keys.ts'
 import type { SlotAdmin } from './slot-admin.ts'
 import { closingError } from './slot-failures.ts'
 import { requireRow, type SlotManager } from './slot-manager.ts'
+import { sourceOf } from './slot-source.ts'
 
 export interface SlotAdminDeps extends LaunchSources {
   readonly home: Home
@@ -61,6 +63,15 @@ export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
   async function looked(name: string): Promise<SlotRow> {
     if (slots.row(name) === undefined) await slots.syncFiles()
     return slots.look(name)
+  }
+
+  /** What a lane's slot runs at the moment, which no file says. Undefined = it is no lane's. */
+  async function readLanes(name: string): Promise<SlotPayload | undefined> {
+    const source = sourceOf(deps)
+    const config = source.isLanes(name) ? await source.read(name) : undefined
+    if (config === undefined) return undefined
+    const { type, device, profile, binary, model } = config
+    return { name, type, device, ...withoutUndefined({ profile, binary }), model: { ...model } }
   }
 
   /** Reads, guards, checks, writes; nobody else writes meanwhile. */
@@ -103,7 +114,7 @@ export function createSlotAdmin(deps: SlotAdminDeps): SlotAdmin {
       })
       return looked(name)
     },
-    config: async (name) => ({ name, config: { ...(await readSlotData(home, name)) } }),
+    config: async (name) => ({ name, config: { ...((await readLanes(name)) ?? (await readSlotData(home, name))) } }),
     updateConfig: (name, patch) => change(name, patch),
     updateDefaults: (name, patch) => change(name, patch, () => requireDefaults(name, patch)),
     remove: async (name, { force, drainMs }) => {

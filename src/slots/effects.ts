@@ -1,6 +1,6 @@
 import type { LaunchRecord } from '../contract/launch-record.ts'
 import type { SlotFailure } from '../contract/slot-state.ts'
-import { type Home, slotLogPath } from '../files/home.ts'
+import { slotLogPath } from '../files/home.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { MemoryNeed } from '../launch/rules/memory-need.ts'
 import type { RunnerRegistry } from '../runners/registry.ts'
@@ -20,6 +20,7 @@ import { createProber, type Prober } from './life/probe.ts'
 import type { SanityAsk, SanityVerdict } from './life/sanity.ts'
 import type { StartedEngine } from './life/started-engine.ts'
 import type { PortPool } from './port-pool.ts'
+import type { SourceDeps } from './slot-source.ts'
 
 /** What an actor needs of the world besides time and processes; tests replace it whole. */
 export interface SlotEffects {
@@ -45,8 +46,7 @@ export interface SlotEffects {
   explain(engine: StartedEngine, facts: ExitFacts, during: EndedDuring): Promise<SlotFailure>
 }
 
-export interface EffectsDeps {
-  readonly home: Home
+export interface EffectsDeps extends SourceDeps {
   readonly runners: RunnerRegistry
   readonly ports: PortPool
   readonly missing: MissingFiles
@@ -54,11 +54,11 @@ export interface EffectsDeps {
 }
 
 export function createSlotEffects(deps: EffectsDeps): SlotEffects {
-  const { home, runners, ports, missing, clock } = deps
-  const sources = { home, runners, ports }
+  const { home, runners, ports, missing, clock, source } = deps
+  const sources = { home, runners, ports, source }
   const drawKey = createKeyDrawer(home)
   return {
-    readBinding: (slot, override) => readBinding(home, slot, override),
+    readBinding: (slot, override) => readBinding(sources, slot, override),
     prepare: (bound, previousPort, signal) => prepareLaunch(sources, bound, previousPort, signal),
     examine: (slot, override, running) => examineSlot(sources, slot, override, running),
     drawKey,

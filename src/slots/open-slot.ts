@@ -1,5 +1,5 @@
 import { retiredKeysOf } from '../config/slots/rules/retired-keys.ts'
-import { readSlotFile, slotFilePath } from '../config/slots/slot-file.ts'
+import { slotFilePath } from '../config/slots/slot-file.ts'
 import { announce } from '../events/announce.ts'
 import type { Home } from '../files/home.ts'
 import { type Hal0Error, toHal0Error } from '../kernel/errors.ts'
@@ -12,11 +12,13 @@ import { bindingOf, type SlotBinding } from './launch/read-binding.ts'
 import type { ActorDeps } from './life/life-ports.ts'
 import type { PortPool } from './port-pool.ts'
 import { failureOf } from './slot-failures.ts'
+import type { SlotSource } from './slot-source.ts'
 import { createRecordWriter, type RecordWriter, readStateRecord } from './state-record.ts'
 
 export interface OpenSlotDeps extends ActorDeps {
   readonly home: Home
   readonly ports: Pick<PortPool, 'prefer' | 'forget' | 'checkFree'>
+  readonly source: SlotSource
   /** Engines of an earlier daemon, by slot; each is taken over once. */
   readonly adoptions: Map<string, Adoption>
 }
@@ -30,16 +32,16 @@ export interface OpenSlot {
 
 /**
  * One actor on the slot's file and record. An engine of an earlier daemon goes on as the slot's; without one, whatever the record says was live is
- * offline; a file that cannot be used is a failure before any load. Undefined = there is no file. Source: SPEC 4 "Adoption".
+ * offline; a file that cannot be used is a failure before any load. Undefined = there is no such slot. Source: SPEC 4 "Adoption".
  */
 export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSlot | undefined> {
-  const { home, log, clock, ports } = deps
+  const { home, log, clock, ports, source } = deps
   const writer = createRecordWriter(home, name, deps)
   const before = await readStateRecord(home, name, log)
   let bound: SlotBinding | undefined
   let problem: Hal0Error | undefined
   try {
-    const config = await readSlotFile(home, name)
+    const config = await source.read(name)
     if (config === undefined) return undefined
     bound = bindingOf(config)
     for (const { message } of retiredKeysOf({ ...config })) tellRetired(name, message, deps)

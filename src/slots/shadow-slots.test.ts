@@ -66,6 +66,8 @@ function open() {
       claim: () => ({ gone: never(), giveUp: () => undefined }),
     },
     running: () => undefined,
+    standing: () => undefined,
+    onDown: () => () => undefined,
     bound: (name) => {
       const file = { name, device: 'npu', ...(switches === undefined ? {} : { npu: switches }) }
       return rows[name]?.device === 'npu' ? bindingOf(slotFileSchema.parse(file)) : undefined

@@ -146,6 +146,22 @@ export function noModelServedError(slot: string, modelId: string | null): Hal0Er
   )
 }
 
+/** For requests at a lane that goes over to something else; `what` continues "lane X". Source: SPEC 14 "Access" 3. */
+export function laneSwitchingError(lane: string, what: string): Hal0Error {
+  return Hal0Error.of('model_switching', `lane ${lane} ${what}`, {
+    retryAfterS: retryAfterSeconds(STOP_RETRY_MS),
+    details: { lane },
+  })
+}
+
+/** For requests at a lane that runs nothing: no request changes that. Source: SPEC 12 "never loaded by a request", 14 "Access" 5. */
+export function laneAtRestError(lane: string, failure: Pick<SlotFailure, 'message'> | undefined): Hal0Error {
+  const why = failure === undefined ? '' : `; the last time: ${failure.message}`
+  return Hal0Error.of('slot.not_ready', `lane ${lane} runs nothing now${why}`, {
+    details: { lane, remedy: `Look what it is to run, and why: \`hal0 lane explain ${lane}\`.` },
+  })
+}
+
 export function terminateTimeoutError(slot: string, waitedMs: number): Hal0Error {
   return Hal0Error.of(
     'slot.terminate_timeout',

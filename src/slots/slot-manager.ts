@@ -1,10 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { listSlotFiles, slotsFolder } from '../config/slots/slot-file.ts'
-import { NAME_RULE } from '../contract/names.ts'
 import type { SlotRow } from '../contract/slot-row.ts'
-import { announce } from '../events/announce.ts'
 import { slotStatePath } from '../files/home.ts'
 import { messageOf } from '../kernel/errors.ts'
 import type { SlotActor } from './actor/actor.ts'
@@ -19,9 +16,14 @@ import type { Override, SlotBinding } from './launch/read-binding.ts'
 import { type OpenSlot, type OpenSlotDeps, openSlot } from './open-slot.ts'
 import { isShadow } from './rules/shadow-rows.ts'
 import { closingError, noSlotError } from './slot-failures.ts'
+import { type SlotSource, sourceOf } from './slot-source.ts'
 import type { Slots, StopRequest } from './slots.ts'
+import { type SlotStanding, standingOf } from './standing.ts'
+import { tellUnfit } from './tell-unfit.ts'
 
-export interface SlotManagerDeps extends Omit<OpenSlotDeps, 'onEngineGone' | 'onDown' | 'desk'> {
+export interface SlotManagerDeps extends Omit<OpenSlotDeps, 'onEngineGone' | 'onDown' | 'desk' | 'source'> {
+  /** Absent = the slot files alone. */
+  readonly source?: SlotSource | undefined
   /** Every load asks there for memory; it asks the slots. */
   readonly openDesk: (residents: Residents) => MemoryDesk
 }
@@ -47,6 +49,10 @@ export interface SlotManager extends Slots {
   bound(name: string): SlotBinding | undefined
   /** What the engine that is up was started with; undefined = none is. */
   running(name: string): SlotBinding | undefined
+  /** Undefined = no such slot. */
+  standing(name: string): SlotStanding | undefined
+  /** Calls back when nothing of a slot runs any more and nothing is about to. Returns the unsubscriber. */
+  onDown(listener: (slot: string) => void): () => void
   /** As in the slot's row: keys that a start now would change of what runs. */
   restartNeeded(name: string): readonly string[]
   /** What a swap or a request put in the place of the file's model. */
@@ -82,11 +88,13 @@ export function requireRow(slots: Pick<Slots, 'row' | 'rows'>, name: string): Sl
 }
 
 /**
- * One actor per slot file. A file that cannot be used gives a slot that says so; one whose name can be no slot's is told to log and bus.
+ * One actor per slot file, and per lane. A file that cannot be used gives a slot that says so; one whose name can be no slot's is told to log and bus.
  * Errors: `config.invalid` when the folder of the slot files cannot be read.
  */
 export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
   const listeners = new Set<(attemptId: string) => void>()
+  const downListeners = new Set<(slot: string) => void>()
+  const source = sourceOf(deps)
   const open = new Map<string, OpenSlot>()
   const residents = createResidents(
     () => [...open.values()].map(({ actor }) => actor),
@@ -97,12 +105,14 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     all: () => [...open.values()].map(({ actor }) => actor),
   })
   const slotDeps: OpenSlotDeps = {
-    ...deps,
+    ...{ ...deps, source },
+    managedBy: (name) => (source.isLanes(name) ? 'lane' : deps.managedBy(name)),
     desk: deps.openDesk(residents),
     onEngineGone: (attemptId) => {
       for (const listener of listeners) listener(attemptId)
     },
     onDown: (name) => {
+      for (const listener of downListeners) listener(name)
       if (orphans.delete(name)) void sync()
     },
   }
@@ -168,7 +178,7 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
 
   async function syncNow(): Promise<void> {
     if (isClosing) return
-    const { names, unfit } = await listSlotFiles(deps.home)
+    const { names, unfit } = await source.list()
     for (const file of unfit) {
       if (!toldUnfit.has(file)) tellUnfit(file, deps)
       toldUnfit.add(file)
@@ -225,6 +235,11 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
     restart: (name, request) => ask(name, (actor, answer) => actor.post({ type: 'restart', ...request, answer })),
     swap: (name, override, request) =>
       ask(name, (actor, answer) => actor.post({ type: 'swap', override, ...request, answer })),
+    standing: (name) => standingOf(open.get(name)?.actor),
+    onDown: (listener) => {
+      downListeners.add(listener)
+      return () => void downListeners.delete(listener)
+    },
     running: (name) => open.get(name)?.actor.parts.life.engine?.binding.bound,
     bound: (name) => open.get(name)?.actor.parts.files.bound,
     override: (name) => open.get(name)?.actor.override,
@@ -282,10 +297,4 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
       await Promise.all([...open.values()].map(({ writer }) => writer.flush()))
     },
   }
-}
-
-/** A person put it there to be a slot and would wait for it in vain. */
-function tellUnfit(file: string, deps: SlotManagerDeps): void {
-  const message = `${slotsFolder(deps.home)}/${file} is not a slot: the name of its file cannot be a slot's; expected ${NAME_RULE}, then .toml`
-  announce(deps, { type: 'config.unfit_name', severity: 'warning', source: 'config', message, data: { file } })
 }

@@ -185,6 +185,7 @@ export class ActorRun {
         return slot.refuseStarts(this.#isRefusing ? imageModeError() : undefined)
       case 'toggle_lane':
         this.#isLanes = !this.#isLanes
+        this.#oracle.laneIs(this.#isLanes)
         return slot.setManagedBy(this.#isLanes ? 'lane' : null)
       case 'new_build':
         this.#oracle.newBuild()

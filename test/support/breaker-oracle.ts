@@ -25,6 +25,9 @@ export class BreakerOracle {
   /** Wishes of people that have no answer yet: until then they may have counted as a pardon at any moment. */
   #persons = 0
   #diedAtMs = 0
+  /** A lane drives it: its own retry counts, and nothing here. */
+  #isLanes = false
+  #diedAsLanes = false
   #build = 0
   /** When the start that runs was decided upon: what is spawned for it comes later. */
   #decided = { nowMs: 0, isPersons: false, build: 0 }
@@ -62,13 +65,20 @@ export class BreakerOracle {
     this.#failures.clear()
   }
 
+  laneIs(isLanes: boolean): void {
+    this.#isLanes = isLanes
+  }
+
   /** `loadedModelId`: what ran last. */
   hear(event: NewEvent, loadedModelId: string | undefined): void {
     const { from, to } = event.data
     // Why is told later than that.
-    if (event.type === 'slot.crashed') this.#failed(loadedModelId ?? '', this.#diedAtMs)
+    if (event.type === 'slot.crashed' && !this.#diedAsLanes) this.#failed(loadedModelId ?? '', this.#diedAtMs)
     if (event.type !== 'slot.state') return
-    if (to === 'error') this.#diedAtMs = this.#clock.nowMs()
+    if (to === 'error') {
+      this.#diedAtMs = this.#clock.nowMs()
+      this.#diedAsLanes = this.#isLanes
+    }
     if ((to === 'starting' || to === 'pulling') && (from === 'offline' || from === 'error'))
       this.#decided = { nowMs: this.#clock.nowMs(), isPersons: this.#persons > 0, build: this.#build }
     if (to === 'ready' && (from === 'warming' || from === 'idle') && loadedModelId !== undefined)
@@ -80,7 +90,7 @@ export class BreakerOracle {
 
   /** A load has ended. */
   ended({ outcome, code, model_id: modelId }: LoadRecord): void {
-    if (outcome === 'failed' && COUNTED.has(code ?? '')) this.#failed(modelId ?? '')
+    if (!this.#isLanes && outcome === 'failed' && COUNTED.has(code ?? '')) this.#failed(modelId ?? '')
   }
 
   /** Something is spawned: may it be? */

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 import { daemonSettingsSchema } from '../../src/config/settings/daemon-settings.ts'
 import { slotFileSchema } from '../../src/config/slots/rules/slot-schema.ts'
 import { type SlotConfig, slotFilePath, slotsFolder } from '../../src/config/slots/slot-file.ts'
-import type { NewEvent } from '../../src/contract/events.ts'
+import type { Hal0Event, NewEvent } from '../../src/contract/events.ts'
 import type { LaunchPlan } from '../../src/contract/launch-plan.ts'
 import type { LoadRecord } from '../../src/contract/load-record.ts'
 import type { SlotRow } from '../../src/contract/slot-row.ts'
@@ -21,10 +21,13 @@ import type { OpenMemoryDesk } from '../../src/slots/admission/desk-ports.ts'
 import type { DeskSettings } from '../../src/slots/admission/desk-settings.ts'
 import { createMemoryDesk } from '../../src/slots/admission/memory-desk.ts'
 import { watchPressure } from '../../src/slots/admission/watch-pressure.ts'
+import type { Adoption } from '../../src/slots/adoption/take-survivors.ts'
 import type { SlotEffects } from '../../src/slots/effects.ts'
+import type { LaneBindings } from '../../src/slots/lane-bindings.ts'
 import { bindingOf, type Override } from '../../src/slots/launch/read-binding.ts'
 import { slotSettingsOf } from '../../src/slots/settings.ts'
 import { openSlots } from '../../src/slots/slot-manager.ts'
+import { createSlotSource } from '../../src/slots/slot-source.ts'
 import { FAKE_LAUNCH, FAKE_RUNNER, UNDECIDED_THINKING } from './fake-runner.ts'
 import { FakeRuntime } from './fake-runtime.ts'
 import { FleetMachine } from './fleet-machine.ts'
@@ -60,6 +63,13 @@ export interface FleetOptions {
   readonly desk?: Partial<DeskSettings>
   /** Tables of hal0.toml. */
   readonly settings?: Readonly<Record<string, unknown>>
+  /** Slots without a file, driven by lanes; what they are like is in `laneTraits`. */
+  readonly lanes?: LaneBindings
+  readonly laneTraits?: Readonly<Record<string, FleetSlot>>
+  /** A model that cannot be loaded: no start of it is prepared. */
+  readonly brokenModel?: string
+  /** Engines that an earlier daemon left, by slot. */
+  readonly adopts?: Readonly<Record<string, { readonly modelId: string; readonly profile: string }>>
   /** Main memory is watched, too. */
   readonly isPressureWatched?: boolean
 }
@@ -85,7 +95,14 @@ export async function openFleetHarness(options: FleetOptions) {
     configs.set(name, slotFileSchema.parse(words))
     await writeFile(slotFilePath(home, name), stringify(words))
   }
-  const traitsOf = (slot: string): FleetSlot => options.slots[slot] ?? {}
+  const traitsOf = (slot: string): FleetSlot => options.slots[slot] ?? options.laneTraits?.[slot] ?? {}
+  const configOf = (slot: string) => options.lanes?.configOf(slot)?.config ?? configs.get(slot)
+  const portsOf = new Map<string, number>()
+  const portOf = (slot: string): number => {
+    const port = portsOf.get(slot) ?? 20_000 + portsOf.size
+    portsOf.set(slot, port)
+    return port
+  }
   const needsOf = (slot: string) => traitsOf(slot).models ?? { m: needOf(traitsOf(slot).gpuGib ?? 0) }
   const log: Log = {
     ...silentLog,
@@ -94,7 +111,7 @@ export async function openFleetHarness(options: FleetOptions) {
 
   const machine = new FleetMachine(options.pools, clock, (slot) => {
     const { loadMs = 1000, lagMs = 0 } = traitsOf(slot)
-    const config = configs.get(slot)
+    const config = configOf(slot)
     return { device: config?.device ?? 'gpu-cuda', gpuIndex: config?.gpu_index, loadMs, lagMs }
   })
   runtime.beforeStart = (plan, knobs) => {
@@ -113,19 +130,23 @@ export async function openFleetHarness(options: FleetOptions) {
   const meter = { read: async () => machine.measure() }
 
   const boundTo = (slot: string, override: Override | undefined) => {
-    const config = configs.get(slot)
+    const config = configOf(slot)
     if (config === undefined) throw Hal0Error.of('slot.not_found', `no slot ${slot}`)
-    return { ...bindingOf(config), modelId: override?.modelId ?? config.model.default }
+    const pinned = config.gpu_index === undefined ? undefined : [config.gpu_index]
+    const gpus = options.lanes?.configOf(slot)?.gpus ?? pinned
+    return { ...bindingOf(config), modelId: override?.modelId ?? config.model.default, gpus }
   }
   const startOn = (origin: string) => runtime.starts.findLast(({ plan }) => plan.port === Number(new URL(origin).port))
   const effects: SlotEffects = {
     readBinding: async (slot, override) => boundTo(slot, override),
     examine: async (slot, override, running) => {
+      if (configOf(slot) === undefined) return goneExamination(slot)
       const bound = boundTo(slot, override)
-      const differs = running !== undefined && running.binding.bound.modelId !== bound.modelId
+      const runs = running?.binding.bound
+      const differs = runs !== undefined && (runs.modelId !== bound.modelId || runs.profile !== bound.profile)
       return {
         bound,
-        problem: undefined,
+        problem: bound.modelId === options.brokenModel ? brokenError(bound.modelId) : undefined,
         fingerprint: bound.modelId,
         thinking: UNDECIDED_THINKING,
         restartNeeded: differs ? ['model'] : [],
@@ -134,7 +155,8 @@ export async function openFleetHarness(options: FleetOptions) {
     },
     prepare: async (bound) => {
       const { name } = bound.config
-      const port = 20_000 + [...configs.keys()].indexOf(name)
+      if (bound.modelId === options.brokenModel) throw brokenError(bound.modelId)
+      const port = portOf(name)
       const plan: LaunchPlan = { slot: name, command: ['/fake'], flags: [], env: {}, port }
       const need = needsOf(name)[bound.modelId] ?? { kind: 'unknown', reason: `no model ${bound.modelId}` }
       machine.prepare(plan, need)
@@ -166,6 +188,20 @@ export async function openFleetHarness(options: FleetOptions) {
     }),
   }
 
+  const adoptions = new Map<string, Adoption>()
+  for (const [slot, { modelId, profile }] of Object.entries(options.adopts ?? {})) {
+    const bound = { ...boundTo(slot, { modelId }), profile }
+    const binding = await effects.prepare(bound, null, new AbortController().signal)
+    const attemptId = `adopted ${slot}`
+    const how = { attemptId, secretEnv: {}, logPath: '/log' }
+    const process = await countingRuntime.start(binding.plan, how)
+    const need = machine.needOf(binding.plan)
+    adoptions.set(slot, {
+      engine: { attemptId, binding, process, engineKey: 'k', logPath: '/log', need },
+      known: 'passed',
+    })
+  }
+
   const deskSettings: { -readonly [Key in keyof DeskSettings]: DeskSettings[Key] } = {
     loadWaitMs: 60_000,
     groups: {},
@@ -174,7 +210,17 @@ export async function openFleetHarness(options: FleetOptions) {
     releaseWaitMs: 10_000,
     ...options.desk,
   }
-  const bus = { publish: (event: NewEvent) => void events.push(event) }
+  const listeners = new Set<(event: Hal0Event) => void>()
+  const bus = {
+    publish: (event: NewEvent) => {
+      events.push(event)
+      for (const listener of listeners) listener({ ...event, id: events.length, ts: isoTime(clock.nowMs()) })
+    },
+    subscribe: ({ onEvent }: { readonly onEvent: (event: Hal0Event) => void }) => {
+      listeners.add(onEvent)
+      return { close: () => void listeners.delete(onEvent) }
+    },
+  }
   let opened: OpenMemoryDesk | undefined
   let pressure: { close(): void } | undefined
   const slots = await openSlots({
@@ -185,7 +231,8 @@ export async function openFleetHarness(options: FleetOptions) {
     log,
     effects,
     ports: { prefer: () => {}, forget: () => {}, checkFree: async () => {} },
-    adoptions: new Map(),
+    source: createSlotSource({ home, lanes: options.lanes }),
+    adoptions,
     settings: {
       ...slotSettingsOf(daemonSettingsSchema.parse(options.settings ?? {}), {}),
       isSanityOffEverywhere: true,
@@ -285,8 +332,10 @@ export async function openFleetHarness(options: FleetOptions) {
   })
 
   return {
+    home,
     clock,
     runtime,
+    bus,
     slots,
     desk,
     deskSettings,
@@ -315,4 +364,14 @@ export async function openFleetHarness(options: FleetOptions) {
     },
     running: () => runtime.starts.filter(({ engine }) => engine.isAlive).map(({ plan }) => plan.slot),
   }
+}
+
+function brokenError(modelId: string): Hal0Error {
+  return Hal0Error.of('slot.model_missing', `no ${modelId}`)
+}
+
+/** Of a slot whose file, or lane, is gone. */
+function goneExamination(slot: string): Awaited<ReturnType<SlotEffects['examine']>> {
+  const problem = Hal0Error.of('slot.not_found', `no slot ${slot}`)
+  return { bound: undefined, problem, fingerprint: undefined, thinking: undefined, restartNeeded: [], drift: [] }
 }

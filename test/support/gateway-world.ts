@@ -1,17 +1,20 @@
 import { onTestFinished } from 'vitest'
 import type { Guard } from '../../src/access/guard.ts'
+import type { SlotRow } from '../../src/contract/slot-row.ts'
 import type { GatewaySettings } from '../../src/gateway/settings.ts'
 import type { EngineEndpoint } from '../../src/slots/slots.ts'
 import { type FakeEngine, type FakeKnobs, startFakeEngine } from './start-fake.ts'
-import { startGateway, type TestGateway } from './start-gateway.ts'
+import { type MoreDeps, startGateway, type TestGateway } from './start-gateway.ts'
 import { agentEndpoint, createStubSlots, type StubSlots } from './stub-slots.ts'
 
 export interface GatewayWorldOptions {
   readonly settings?: Partial<GatewaySettings>
   readonly endpoint?: Partial<EngineEndpoint>
+  readonly row?: Partial<SlotRow>
   /** Places at the engine; absent = no limit. */
   readonly parallel?: number
   readonly guard?: Guard
+  readonly more?: MoreDeps
 }
 
 /** The gateway in front of one engine: slot `agent`, also called `helper`, with the model `hello`. */
@@ -26,15 +29,15 @@ export async function startGatewayAt(
   engine: { readonly origin: string; readonly key?: string },
   options: GatewayWorldOptions = {},
 ): Promise<GatewayWorld> {
-  const { settings, endpoint, parallel, guard } = options
+  const { settings, endpoint, row, parallel, guard, more } = options
   const slots = createStubSlots({
     agent: {
       endpoint: { ...agentEndpoint(engine), ...endpoint },
-      row: { aliases: ['helper'] },
+      row: { aliases: ['helper'], ...row },
       ...(parallel === undefined ? {} : { parallel }),
     },
   })
-  const gateway = await startGateway(slots, settings, guard)
+  const gateway = await startGateway(slots, settings, guard, more)
   onTestFinished(async () => {
     await gateway.stop()
     const left = [slots.leases().length, gateway.gateway.inFlight()]

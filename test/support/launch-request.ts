@@ -50,7 +50,7 @@ export function launchRequest(change: RequestChange = {}): LaunchRequest {
     tune: {},
     nGpuLayers: -1,
     threads: 0,
-    gpuIndex: undefined,
+    gpus: undefined,
     env: {},
     ...change,
     engine: { ...ENGINE, ...change.engine },

@@ -148,6 +148,10 @@ export class WorldSlot {
     this.traits = traits
   }
 
+  get gpus(): readonly number[] | undefined {
+    return this.traits.gpuIndex === undefined ? undefined : [this.traits.gpuIndex]
+  }
+
   get need(): MemoryNeed {
     return this.traits.need ?? needOf(this.traits.gpuGib ?? 0, this.traits.hostGib ?? 0)
   }
@@ -167,7 +171,7 @@ export class WorldSlot {
       state: this.phase === 'up' ? 'ready' : this.phase === 'stopping' ? 'unloading' : 'starting',
       standing,
       device: this.traits.device ?? 'gpu-cuda',
-      gpuIndex: this.traits.gpuIndex,
+      gpus: this.gpus,
       // As the actors: what stops has no engine to ask.
       need: this.phase === 'stopping' ? undefined : this.need,
       pinned: this.traits.pinned ?? false,
@@ -243,7 +247,7 @@ export class WorldSlot {
   }
 
   #place() {
-    return { device: this.traits.device ?? 'gpu-cuda', gpuIndex: this.traits.gpuIndex } as const
+    return { device: this.traits.device ?? 'gpu-cuda', gpus: this.gpus } as const
   }
 
   #pump(): void {

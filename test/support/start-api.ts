@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createOpenGuard } from '../../src/access/guard.ts'
-import { createApi } from '../../src/api/api.ts'
+import { createOpenGuard, type Guard, type OpenDoor } from '../../src/access/guard.ts'
+import { type ApiOptions, buildApp, createApi } from '../../src/api/api.ts'
 import type { RouteExplanation } from '../../src/contract/route-explanation.ts'
 import type { EventBus } from '../../src/events/bus.ts'
 import { createEventBus } from '../../src/events/memory-bus.ts'
@@ -36,13 +36,24 @@ export interface TestApi {
   readonly errors: [object, string][]
   /** The same for its ordinary lines. */
   readonly infos: [object, string][]
+  readonly warnings: [object, string][]
+  /** Every route that the router knows, as `GET /api/slots/:name`, and those of the gate and the like as `ALL /*`. */
+  readonly routes: readonly string[]
   /** What the daemon does at shutdown, as far as the API sees it. */
   close(): void
   stop(): Promise<void>
 }
 
 /** A real server on a free loopback port: the management API over stub slots `agent` (ready) and `coder` (offline). */
-export async function startApi(options: { readonly clock?: Clock; readonly keep?: number } = {}): Promise<TestApi> {
+export async function startApi(
+  options: {
+    readonly clock?: Clock
+    readonly keep?: number
+    /** Absent = nobody is defined, so this machine is let in. */
+    readonly guard?: Guard
+    readonly openDoor?: OpenDoor
+  } = {},
+): Promise<TestApi> {
   const clock = options.clock ?? systemClock
   const logFolder = await mkdtemp(join(tmpdir(), 'hal0-api-'))
   const rows = [stubRow('coder', { state: 'offline', pid: null, queued: 1 }), stubRow('agent', { in_flight: 2 })]
@@ -52,10 +63,12 @@ export async function startApi(options: { readonly clock?: Clock; readonly keep?
   const closing = new AbortController()
   const errors: [object, string][] = []
   const infos: [object, string][] = []
+  const warnings: [object, string][] = []
   const log: Log = {
     ...silentLog,
     error: (facts, message) => errors.push([facts, message]),
     info: (facts, message) => infos.push([facts, message]),
+    warn: (facts, message) => warnings.push([facts, message]),
     child: () => log,
   }
   const server = createServer()
@@ -63,18 +76,20 @@ export async function startApi(options: { readonly clock?: Clock; readonly keep?
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
   const startedAt = new Date(clock.nowMs()).toISOString()
-  const listener = createApi({
+  const guard = options.guard ?? createOpenGuard({ allowedHosts: () => [] })
+  const apiOptions: ApiOptions = {
     slots,
     ports,
     bus,
     clock,
     log,
     daemon: () => ({ version: '1.2.3', url, home: '/tmp/home', pid: process.pid, started_at: startedAt }),
-    guard: createOpenGuard({ allowedHosts: () => [] }),
+    guard,
+    openDoor: options.openDoor ?? guard,
     closing: closing.signal,
     explainRoute: ({ model, path }) => ({ ...EXPLANATION, model, path }),
-  })
-  server.on('request', listener)
+  }
+  server.on('request', createApi(apiOptions))
   return {
     url,
     port,
@@ -84,6 +99,8 @@ export async function startApi(options: { readonly clock?: Clock; readonly keep?
     logFolder,
     errors,
     infos,
+    warnings,
+    routes: buildApp(apiOptions).routes.map(({ method, path }) => `${method} ${path}`),
     close: () => closing.abort(),
     async stop() {
       closing.abort()

@@ -26,12 +26,19 @@ export interface TestGateway {
   stop(): Promise<void>
 }
 
+export type MoreDeps = Partial<
+  Pick<
+    GatewayDeps,
+    'registeredModels' | 'onDemand' | 'arbiter' | 'imageDefaults' | 'runnersFor' | 'lanes' | 'isOpenMode'
+  >
+>
+
 /** The gateway alone behind a plain HTTP server on a free loopback port. */
 export async function startGateway(
   slots: Slots,
   settings: Partial<GatewaySettings> = {},
   guard: Guard = () => ok({ kind: 'local_admin' }),
-  more: Partial<Pick<GatewayDeps, 'registeredModels' | 'onDemand' | 'arbiter' | 'imageDefaults' | 'runnersFor'>> = {},
+  more: MoreDeps = {},
 ): Promise<TestGateway> {
   const lines: TestGateway['lines'] = []
   const events: NewEvent[] = []

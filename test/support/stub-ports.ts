@@ -12,6 +12,7 @@ import type { RunnerRow } from '../../src/contract/runner.ts'
 import type { SlotRow } from '../../src/contract/slot-row.ts'
 import type { UsageReport } from '../../src/contract/usage.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
+import { stubLanePorts } from './stub-lane-ports.ts'
 
 /** Ports that write down what they are asked, and answer with fixed rows (nobody knows `nope`) or with the error that the test sets. */
 export interface StubPorts extends ManagementPorts {
@@ -268,6 +269,16 @@ export const HARDWARE: Hardware = {
 
 const REPORT: ConfigReport = { home: '/tmp/home', files: ['/tmp/home/etc/hal0/hal0.toml'], mistakes: [], warnings: [] }
 
+const UNKNOWN: Readonly<
+  Record<string, 'profile.not_found' | 'lane.not_found' | 'reservation.not_found' | 'validation.invalid'>
+> = {
+  profiles: 'profile.not_found',
+  lanes: 'lane.not_found',
+  laneFiles: 'lane.not_found',
+  bookings: 'reservation.not_found',
+  accounts: 'validation.invalid',
+}
+
 /** `row`: what the slots answer with. */
 export function stubPorts(row: (name: string) => SlotRow): StubPorts {
   const asked: string[] = []
@@ -280,8 +291,8 @@ export function stubPorts(row: (name: string) => SlotRow): StubPorts {
     asked.push([call, ...args.flatMap((arg) => JSON.stringify(arg) ?? [])].join(' '))
     if (failure !== undefined) throw failure
     if (args[0] === 'nope') {
-      const [kind] = call.split('.')
-      throw Hal0Error.of(kind === 'profiles' ? 'profile.not_found' : 'model.not_found', `there is no nope (${call})`)
+      const [kind = ''] = call.split('.')
+      throw Hal0Error.of(UNKNOWN[kind] ?? 'model.not_found', `there is no nope (${call})`)
     }
     return answer
   }
@@ -389,6 +400,7 @@ export function stubPorts(row: (name: string) => SlotRow): StubPorts {
       pin: later('arbiter.pin', (_pinned: boolean) => undefined),
       switchover: later('arbiter.switchover', (_request: unknown) => undefined),
     },
+    ...stubLanePorts(ask, row),
     settings: () => ask('settings', { server: { host: '127.0.0.1', port: 8080 } }),
   }
 }

@@ -18,6 +18,8 @@ export interface StubSlots extends Slots {
   readonly log: string[]
   /** `waitMs` of each `acquire`; `leaseNow` has none. */
   readonly waits: number[]
+  /** `key` of each `acquire`. */
+  readonly keys: (string | undefined)[]
   /** `leaseNow` gives leases; false = everybody has to ask `acquire`. Default: true. */
   leasesAtOnce: boolean
   /** `modelId` of each `acquire`, and of each lease that `leaseNow` gave. */
@@ -47,6 +49,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
   const log: string[] = []
   const watchers = new Set<() => void>()
   const waits: number[] = []
+  const keys: (string | undefined)[] = []
   const modelIds: (string | undefined)[] = []
   let failure: Hal0Error | undefined
   let attemptId = 'attempt-1'
@@ -126,12 +129,13 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
     return give(name, slot)
   }
 
-  function acquire(name: string, { signal, waitMs, modelId }: AcquireOptions): Promise<Lease> {
+  function acquire(name: string, { signal, waitMs, modelId, key }: AcquireOptions): Promise<Lease> {
     const slot = slots[name]
     if (slot === undefined) return Promise.reject(Hal0Error.of('slot.not_found', `There is no slot "${name}"`))
     if (failure !== undefined) return Promise.reject(failure)
     note(`wait ${name}`)
     waits.push(waitMs)
+    keys.push(key)
     modelIds.push(modelId)
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined
@@ -170,6 +174,7 @@ export function createStubSlots(slots: Readonly<Record<string, StubSlot>>): Stub
     leaseNow,
     lookNow,
     waits,
+    keys,
     modelIds,
     rows: () => rows,
     row: (name) => rows.find((row) => row.name === name),

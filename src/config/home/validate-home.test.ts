@@ -164,6 +164,23 @@ const BROKEN: readonly (readonly [
     ['config.invalid lanes/l.toml default.model'],
   ],
   [
+    'a lane that names what there is not',
+    {
+      'models.toml': MODELS('/m.gguf'),
+      'lanes/l.toml': 'runner = "cpuu"\n[default]\nmodel = "helo"\nprofile = "chatt"\n',
+    },
+    [
+      'profile.not_found lanes/l.toml default.profile',
+      'model.not_found lanes/l.toml default.model',
+      'config.invalid lanes/l.toml runner',
+    ],
+  ],
+  [
+    'a lane on GPUs that it does not name',
+    { 'lanes/l.toml': 'device = "gpu-cuda"\n' },
+    ['config.invalid lanes/l.toml gpus'],
+  ],
+  [
     'a GPU of two lanes',
     { 'lanes/k.toml': 'gpus = [0]\n', 'lanes/l.toml': 'gpus = [0, 1]\n' },
     ['config.invalid lanes/l.toml gpus'],
@@ -270,7 +287,6 @@ describe('validateHome', () => {
     expect(report.warnings.map(({ code, key }) => `${code} ${key}`)).toEqual([
       'config.invalid profiles.p.mtp',
       'slot.lru_flag_retired lru',
-      'config.invalid ',
       'slot.model_missing models.hello.path',
     ])
   })

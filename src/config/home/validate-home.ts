@@ -1,17 +1,18 @@
 import { access } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { ConfigMistakeRow, ConfigReport } from '../../contract/config-report.ts'
-import { laneConfigSchema } from '../../contract/lane.ts'
 import { NAME_RULE } from '../../contract/names.ts'
 import type { Home } from '../../files/home.ts'
 import { Hal0Error, messageOf } from '../../kernel/errors.ts'
 import { createRunnerRegistry } from '../../runners/build-registry.ts'
 import { RUNNER_KEYS } from '../../runners/runner-keys.ts'
 import { laneFilePath, lanesFolder } from '../lanes/lane-file.ts'
+import { inspectLane } from '../lanes/rules/inspect-lane.ts'
+import { findMissingLaneReferences, type LaneOutline, laneOutlineOf } from '../lanes/rules/lane-outline.ts'
 import { modelsFilePath, modelsFileSchema } from '../models/models-file.ts'
 import { findProfileMistakes } from '../profiles/profile-mistakes.ts'
 import { defaultProfileOf } from '../profiles/profiles-file.ts'
-import { findGpuClashes, type LaneGpus } from '../rules/lane-clashes.ts'
+import { findGpuClashes } from '../rules/lane-clashes.ts'
 import { findNameClashes } from '../rules/names.ts'
 import { type DaemonSettings, daemonSettingsPath, daemonSettingsSchema } from '../settings/daemon-settings.ts'
 import { inspectSlot } from '../slots/rules/inspect-slot.ts'
@@ -59,6 +60,11 @@ export async function validateHome(
     ...slots.outlines.flatMap((slot) =>
       findMissingReferences(slot, { ...known, profileRunner: runnerOfProfile(slot, profiles.runners) }).map(
         ({ key, message, code }) => mistakeRow(slot.file, key, message, code),
+      ),
+    ),
+    ...lanes.lanes.flatMap((lane) =>
+      findMissingLaneReferences(lane, { ...known, profileRunner: profiles.runners.get(lane.profile ?? '') }).map(
+        ({ key, message, code }) => mistakeRow(lane.file, key, message, code),
       ),
     ),
     ...findUnservedTypes(slots.outlines, profiles.runners, settings.value?.runners ?? {}),
@@ -138,26 +144,23 @@ async function findSlotMistakes(home: Home): Promise<Findings & { readonly outli
   }
 }
 
-async function findLaneMistakes(home: Home): Promise<Findings & { readonly lanes: readonly LaneGpus[] }> {
+async function findLaneMistakes(home: Home): Promise<Findings & { readonly lanes: readonly LaneOutline[] }> {
   const listed = await listFolder(lanesFolder(home), 'lane')
   const looked = await Promise.all(
     listed.names.map(async (name) => {
-      const { file, data, value, mistakes } = await readHomeFile(laneFilePath(home, name), laneConfigSchema)
-      const said = value?.name ?? name
-      const misnamed = said === name ? [] : [mistakeRow(file, 'name', `expected "${name}", the name of the file`)]
-      const gpus = data?.['gpus']
+      const { file, data, mistakes } = await readHomeData(laneFilePath(home, name))
+      const inspection = data === undefined ? undefined : inspectLane(data, name)
+      const findings = inspection === undefined || inspection.ok ? [] : inspection.findings
       return {
-        lane: { name, file, gpus: Array.isArray(gpus) ? gpus.filter((gpu) => typeof gpu === 'number') : [] },
-        mistakes: [...mistakes, ...misnamed],
+        lane: laneOutlineOf(name, file, data ?? {}),
+        mistakes: [...mistakes, ...findings.map(({ key, message }) => mistakeRow(file, key, message))],
       }
     }),
   )
   return {
     files: looked.map(({ lane }) => lane.file),
     mistakes: [...listed.mistakes, ...looked.flatMap(({ mistakes }) => mistakes)],
-    warnings: looked.map(({ lane }) =>
-      mistakeRow(lane.file, '', 'this version has no lanes yet: the file is checked and not used'),
-    ),
+    warnings: [],
     lanes: looked.map(({ lane }) => lane),
   }
 }

@@ -12,6 +12,8 @@ export interface LaneGpus {
 export interface GpuClash {
   readonly file: string
   readonly key: 'gpus' | 'gpu_index'
+  /** The lanes that claim it: one, where the other is a slot. */
+  readonly lanes: readonly string[]
   readonly message: string
 }
 
@@ -25,7 +27,7 @@ export function findGpuClashes(lanes: readonly LaneGpus[], slots: readonly SlotO
       if (owner === undefined) owners.set(gpu, lane)
       else if (owner !== lane) {
         const message = `GPU ${gpu} belongs to lane "${owner.name}" (${owner.file}) and to lane "${lane.name}" (${lane.file}): take it out of one`
-        clashes.push({ file: lane.file, key: 'gpus', message })
+        clashes.push({ file: lane.file, key: 'gpus', lanes: [owner.name, lane.name], message })
       }
     }
   }
@@ -33,7 +35,7 @@ export function findGpuClashes(lanes: readonly LaneGpus[], slots: readonly SlotO
     const owner = slot.gpuIndex === undefined ? undefined : owners.get(slot.gpuIndex)
     if (owner === undefined) continue
     const message = `GPU ${slot.gpuIndex} belongs to lane "${owner.name}" (${owner.file}), and slot "${slot.name}" (${slot.file}) pins it: choose another, or none`
-    clashes.push({ file: slot.file, key: 'gpu_index', message })
+    clashes.push({ file: slot.file, key: 'gpu_index', lanes: [owner.name], message })
   }
   return clashes
 }

@@ -1,16 +1,17 @@
 import type { Home } from '../../files/home.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
-import { listLaneFiles } from '../lanes/lane-file.ts'
+import { readLaneOutlines } from '../lanes/read-lane-outlines.ts'
 import { readModelRows } from '../models/models-file.ts'
 import { defaultProfileOf, readProfile, readProfiles } from '../profiles/profiles-file.ts'
 import { isSeedProfile } from '../profiles/seed-profiles.ts'
+import { findGpuClashes } from '../rules/lane-clashes.ts'
 import { findNameClashes } from '../rules/names.ts'
+import { readSlotOutlines } from './read-slot-outlines.ts'
 import { findSlotClashes, gatewayPortText } from './rules/slot-clashes.ts'
 import { outlineOf, placeOf, type SlotOutline } from './rules/slot-outline.ts'
 import { findMissingReferences, type MissingReference } from './rules/slot-references.ts'
 import { listSlotFiles, slotFilePath } from './slot-file.ts'
 import type { GuardedSlot } from './slot-gate.ts'
-import { readSlotData } from './write-slot.ts'
 
 export interface SlotRefsDeps {
   readonly home: Home
@@ -24,8 +25,8 @@ export interface SlotRefsDeps {
 /**
  * Does what a slot is about to be written as agree with everything around it: its model, its profile, its runner, and the names, ports
  * and roles of others? Only `keys` (top level) are looked at: a change must not fail on what it does not touch. Files of others count as
- * far as they can be read. Errors: `model.not_found`, `slot.profile_missing`, `slot.config_error` (runner, a second default),
- * `slot.exists` (a clash of names), `slot.port_in_use`, `slot.npu_exclusivity_violation`. Source: SPEC 3 "Names", 8 "NPU".
+ * far as they can be read. Errors: `model.not_found`, `slot.profile_missing`, `slot.config_error` (runner, a second default,
+ * a GPU of a lane), `slot.exists` (a clash of names), `slot.port_in_use`, `slot.npu_exclusivity_violation`. Source: SPEC 3 "Names", 8 "NPU", 12.
  */
 export async function checkSlotRefs(deps: SlotRefsDeps, slot: GuardedSlot, keys: ReadonlySet<string>): Promise<void> {
   const { home, knownRunners, replaces } = deps
@@ -44,7 +45,11 @@ export async function checkSlotRefs(deps: SlotRefsDeps, slot: GuardedSlot, keys:
   for (const missing of findMissingReferences(self, known)) {
     if (keys.has(topOf(missing.key))) throw refusal(missing.code, name, missing, REMEDIES[missing.key])
   }
-  const others = await readOthers(home, names, new Set([name, replaces]))
+  const others = await readSlotOutlines(home, new Set([name, replaces]))
+  if (keys.has('gpu_index')) {
+    const clash = findGpuClashes(await readLaneOutlines(home), [self]).find(({ key }) => key === 'gpu_index')
+    if (clash !== undefined) throw refusal('slot.config_error', name, clash)
+  }
   if (keys.has('name') || keys.has('aliases')) await refuseNameClash(home, self, others, known.models ?? [])
   if (keys.has('port') && self.port !== undefined && self.port === deps.gatewayPort?.()) {
     throw refusal('slot.port_in_use', name, { key: 'port', message: gatewayPortText(self.port) })
@@ -70,26 +75,13 @@ async function refuseNameClash(
   models: readonly string[],
 ): Promise<void> {
   const own = new Set([self.name, ...self.aliases])
-  const lanes = (await listLaneFiles(home)).names
+  const lanes = (await readLaneOutlines(home)).map((lane) => lane.name)
   const clash = findNameClashes({ slots: [...others, self], lanes, models }).find((one) => own.has(one.name))
   if (clash === undefined) return
   throw Hal0Error.of('slot.exists', clash.message, {
     param: clash.name === self.name ? 'name' : 'aliases',
     details: { name: clash.name, owners: clash.owners },
   })
-}
-
-async function readOthers(
-  home: Home,
-  names: readonly string[],
-  without: ReadonlySet<string | undefined>,
-): Promise<readonly SlotOutline[]> {
-  const others = names.filter((name) => !without.has(name))
-  const outlines = others.map(async (name) => {
-    const data = await readSlotData(home, name).catch(() => ({}))
-    return outlineOf(name, slotFilePath(home, name), data)
-  })
-  return Promise.all(outlines)
 }
 
 /** The runner of the slot's profile, or of its type's seed profile. */

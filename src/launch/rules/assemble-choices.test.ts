@@ -116,7 +116,7 @@ describe('speculation in the command, by SPEC 9', () => {
     // The device of the draft: the first that the process sees, even when the slot is pinned to another GPU.
     [
       'a pinned GPU is the first one of the process',
-      { device: 'gpu-cuda', gpuIndex: 1, model: { drafter: '/d' } },
+      { device: 'gpu-cuda', gpus: [1], model: { drafter: '/d' } },
       bundle('--spec-type draft-simple --spec-draft-model /d', 'CUDA0'),
       'drafter',
     ],

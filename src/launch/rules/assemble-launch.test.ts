@@ -264,7 +264,7 @@ describe('the command of llama-server', () => {
     const { plan } = assemble({
       engine: { command: ['/usr/bin/node', '/x/server.js'] },
       device: 'gpu-rocm',
-      gpuIndex: 2,
+      gpus: [2],
       env: { FOO: 'bar', HIP_VISIBLE_DEVICES: '1' },
     })
     expect(plan).toMatchObject({

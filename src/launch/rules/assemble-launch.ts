@@ -141,15 +141,12 @@ function candidateOf({ engine }: LaunchRequest, layer: LaunchLayer, derived: Der
   return { ...derived, layer, canonical: derived.flag === '' ? '--model' : canonical, repeats, isWritten: false }
 }
 
-function planOf(
-  { slot, engine, env, device, gpuIndex, port }: LaunchRequest,
-  flags: readonly LayeredFlag[],
-): LaunchPlan {
+function planOf({ slot, engine, env, device, gpus, port }: LaunchRequest, flags: readonly LayeredFlag[]): LaunchPlan {
   return {
     slot,
     command: engine.command,
     flags: flags.map(({ flag, values, layer }) => ({ flag, values, layer })),
-    env: { ...gpuEnvironment({ device, gpuIndex }), ...env },
+    env: { ...gpuEnvironment({ device, gpus }), ...env },
     port,
     ...(engine.keyEnv === undefined ? {} : { keyEnv: engine.keyEnv }),
     ...(engine.stopSignal === undefined ? {} : { stopSignal: engine.stopSignal }),

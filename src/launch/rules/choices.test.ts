@@ -138,15 +138,18 @@ describe('chooseThinking', () => {
 })
 
 describe('gpuEnvironment', () => {
-  it.each<[Device, number | undefined, Record<string, string>]>([
-    ['gpu-rocm', 3, { ROCR_VISIBLE_DEVICES: '3', HIP_VISIBLE_DEVICES: '0' }],
-    ['gpu-rocm', 0, { ROCR_VISIBLE_DEVICES: '0', HIP_VISIBLE_DEVICES: '0' }],
+  it.each<[Device, number[] | undefined, Record<string, string>]>([
+    ['gpu-rocm', [3], { ROCR_VISIBLE_DEVICES: '3', HIP_VISIBLE_DEVICES: '0' }],
+    ['gpu-rocm', [0], { ROCR_VISIBLE_DEVICES: '0', HIP_VISIBLE_DEVICES: '0' }],
     ['gpu-rocm', undefined, {}],
-    ['gpu-vulkan', 1, { GGML_VK_VISIBLE_DEVICES: '1' }],
-    ['gpu-cuda', 2, { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: '2' }],
-    ['cpu', 1, {}],
-    ['npu', 0, {}],
-  ])('%s %s', (device, gpuIndex, expected) => {
-    expect(gpuEnvironment({ device, gpuIndex })).toEqual(expected)
+    ['gpu-rocm', [1, 3], { ROCR_VISIBLE_DEVICES: '1,3', HIP_VISIBLE_DEVICES: '0,1' }],
+    ['gpu-vulkan', [1], { GGML_VK_VISIBLE_DEVICES: '1' }],
+    ['gpu-vulkan', [0, 1], { GGML_VK_VISIBLE_DEVICES: '0,1' }],
+    ['gpu-cuda', [2], { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: '2' }],
+    ['gpu-cuda', [2, 5], { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: '2,5' }],
+    ['cpu', [1], {}],
+    ['npu', [0], {}],
+  ])('%s %s', (device, gpus, expected) => {
+    expect(gpuEnvironment({ device, gpus })).toEqual(expected)
   })
 })

@@ -40,7 +40,7 @@ describe('comparePlans', () => {
       ['flags: --lora'],
     ],
     ['the environment', { env: { A: '1', B: '2' } }, { env: { A: '1', C: '2' } }, ['env.B', 'env.C']],
-    ['the GPU', { device: 'gpu-rocm', gpuIndex: 0 }, { device: 'gpu-rocm', gpuIndex: 1 }, ['gpu_index']],
+    ['the GPU', { device: 'gpu-rocm', gpus: [0] }, { device: 'gpu-rocm', gpus: [1] }, ['gpu_index']],
     [
       'vllm',
       VLLM,

@@ -205,10 +205,10 @@ describe('notes', () => {
     ],
     [
       'a variable against gpu_index',
-      { device: 'gpu-cuda', gpuIndex: 1, env: { CUDA_VISIBLE_DEVICES: '0' } },
+      { device: 'gpu-cuda', gpus: [1], env: { CUDA_VISIBLE_DEVICES: '0' } },
       '[server] env sets CUDA_VISIBLE_DEVICES=0, which wins over gpu_index 1',
     ],
-    ['gpu_index without a GPU', { gpuIndex: 1 }, 'gpu_index 1 has no meaning on device cpu'],
+    ['gpu_index without a GPU', { gpus: [1] }, 'gpu_index 1 has no meaning on device cpu'],
     [
       'a key without a flag',
       { engine: VLLM, tune: { reasoning_budget: 1 } },
@@ -225,7 +225,7 @@ describe('notes', () => {
       'vision that is off',
       { model: { mmproj: '/p' }, profile: { vision: 'off' }, engine: { abilities: NO_ABILITIES } },
     ],
-    ['a variable that agrees', { device: 'gpu-vulkan', gpuIndex: 1, env: { GGML_VK_VISIBLE_DEVICES: '1' } }],
+    ['a variable that agrees', { device: 'gpu-vulkan', gpus: [1], env: { GGML_VK_VISIBLE_DEVICES: '1' } }],
   ])('none for %s', (_name, change) => {
     expect(assemble(change).notes).toEqual([])
   })

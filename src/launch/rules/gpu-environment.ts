@@ -1,10 +1,10 @@
 import type { Device } from '../../contract/slot-row.ts'
 
-/** Which GPU a process may see; containers get theirs by name and are not told here. */
+/** Which GPUs a process may see; containers get theirs by name and are not told here. */
 export interface GpuPin {
   readonly device: Device
   /** As the vendor's tools count; undefined = every GPU. */
-  readonly gpuIndex: number | undefined
+  readonly gpus: readonly number[] | undefined
 }
 
 /** The variables that `gpuEnvironment` may set. */
@@ -17,19 +17,19 @@ export const GPU_VARIABLES: readonly string[] = [
 ]
 
 /**
- * Which variables show a process only its GPU? Empty when it is not pinned, or its device has no GPU. ROCm counts twice: what HIP
- * sees are the devices that ROCr left, so there the only one is 0. Source: SPEC 8.
+ * Which variables show a process only its GPUs? Empty when it is not pinned, or its device has no GPU. ROCm counts twice: what HIP
+ * sees are the devices that ROCr left, so there they are 0, 1, … again. Source: SPEC 8.
  */
-export function gpuEnvironment({ device, gpuIndex }: GpuPin): Readonly<Record<string, string>> {
-  if (gpuIndex === undefined) return {}
-  const index = String(gpuIndex)
+export function gpuEnvironment({ device, gpus }: GpuPin): Readonly<Record<string, string>> {
+  if (gpus === undefined) return {}
+  const list = gpus.join(',')
   switch (device) {
     case 'gpu-rocm':
-      return { ROCR_VISIBLE_DEVICES: index, HIP_VISIBLE_DEVICES: '0' }
+      return { ROCR_VISIBLE_DEVICES: list, HIP_VISIBLE_DEVICES: gpus.map((_, nth) => nth).join(',') }
     case 'gpu-vulkan':
-      return { GGML_VK_VISIBLE_DEVICES: index }
+      return { GGML_VK_VISIBLE_DEVICES: list }
     case 'gpu-cuda':
-      return { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: index }
+      return { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: list }
     case 'cpu':
     case 'npu':
       return {}

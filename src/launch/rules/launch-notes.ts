@@ -82,14 +82,13 @@ function reasoningNotes({ engine, profile, tune }: LaunchRequest): readonly stri
   return keys.map((key) => `runner ${engine.key} has no flag for ${key}: it is left out`)
 }
 
-function gpuNotes({ device, gpuIndex, env }: LaunchRequest): readonly string[] {
-  if (gpuIndex === undefined) return []
-  const derived = Object.entries(gpuEnvironment({ device, gpuIndex }))
-  if (derived.length === 0) return [`gpu_index ${gpuIndex} has no meaning on device ${device}`]
+function gpuNotes({ device, gpus, env }: LaunchRequest): readonly string[] {
+  if (gpus === undefined) return []
+  const said = gpus.length === 1 ? `gpu_index ${gpus.join()}` : `GPUs ${gpus.join(', ')}`
+  const derived = Object.entries(gpuEnvironment({ device, gpus }))
+  if (derived.length === 0) return [`${said} has no meaning on device ${device}`]
   return derived.flatMap(([name, value]) => {
     const own = env[name]
-    return own === undefined || own === value
-      ? []
-      : [`[server] env sets ${name}=${own}, which wins over gpu_index ${gpuIndex}`]
+    return own === undefined || own === value ? [] : [`[server] env sets ${name}=${own}, which wins over ${said}`]
   })
 }

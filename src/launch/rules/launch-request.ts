@@ -75,8 +75,8 @@ export interface LaunchRequest {
   readonly nGpuLayers: number
   /** 0 = the engine's own choice. */
   readonly threads: number
-  /** Undefined = every GPU. */
-  readonly gpuIndex: number | undefined
+  /** The GPUs that the engine may see, at least one; undefined = every GPU. */
+  readonly gpus: readonly number[] | undefined
   /** `[npu]` of the slot: what one `flm serve` does besides chat. Absent = nothing. */
   readonly npu?: NpuServices | undefined
   /** `[server] env` of the slot; wins over what is derived. */

@@ -66,7 +66,7 @@ export class SlotActor {
   }
 
   /** For those that look at all slots at once; what it shows may be over in a moment. */
-  get parts(): Readonly<Pick<SlotParts, 'book' | 'claims' | 'drain' | 'files' | 'life' | 'evictions'>> {
+  get parts(): Readonly<Pick<SlotParts, 'board' | 'book' | 'claims' | 'drain' | 'files' | 'life' | 'evictions'>> {
     return this.#parts
   }
 

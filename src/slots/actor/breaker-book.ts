@@ -19,8 +19,15 @@ export class BreakerBook {
    */
   #pardoned: BreakerEntry | undefined
   readonly #keep: (entries: readonly BreakerEntry[]) => void
+  readonly #isCounting: () => boolean
 
-  constructor(entries: readonly BreakerEntry[], keep: (entries: readonly BreakerEntry[]) => void) {
+  /** `isCounting`: false = somebody else decides when to try again, and nothing counts. */
+  constructor(
+    entries: readonly BreakerEntry[],
+    keep: (entries: readonly BreakerEntry[]) => void,
+    isCounting: () => boolean = () => true,
+  ) {
+    this.#isCounting = isCounting
     for (const entry of entries) this.#entries.set(entry.model_id, entry)
     this.#keep = keep
   }
@@ -47,6 +54,7 @@ export class BreakerBook {
 
   /** A load has failed, or an engine has died. `readyForMs`: how long it had been ready; undefined = it never was. */
   failed(modelId: string, launch: string, nowMs: number, readyForMs?: number): void {
+    if (!this.#isCounting()) return
     const pardoned = this.#pardoned?.model_id === modelId ? this.#pardoned : undefined
     this.#pardoned = undefined
     const isFresh = readyForMs !== undefined && readyForMs >= RECOVERED_AFTER_MS

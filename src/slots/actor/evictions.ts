@@ -44,8 +44,8 @@ export class Evictions {
 
   /** Stops it if it is quiet and may go. */
   evict(ticket: ClaimTicket): void {
-    const { book, claims, deps, name, stops } = this.#partsOf()
-    const mayGo = this.isQuiet && !this.isPinned && deps.managedBy(name) !== 'lane'
+    const { book, claims, isLanes, stops } = this.#partsOf()
+    const mayGo = this.isQuiet && !this.isPinned && !isLanes()
     if (!mayGo) return ticket.answer.resolve('refused')
     claims.add(ticket, book.arrived)
     stops.now(WHY[ticket.reason])
@@ -53,9 +53,10 @@ export class Evictions {
 
   /** It makes way as soon as it has served those who came before. */
   claim(ticket: ClaimTicket): void {
-    const { book, claims, life } = this.#partsOf()
+    const { book, claims, isLanes, life } = this.#partsOf()
     const { kind } = life.phase
-    if (kind === 'down' || (kind === 'loading' && !ticket.untilReady)) return ticket.answer.resolve('refused')
+    if (isLanes() || kind === 'down' || (kind === 'loading' && !ticket.untilReady))
+      return ticket.answer.resolve('refused')
     claims.add(ticket, book.arrived)
     this.review()
   }

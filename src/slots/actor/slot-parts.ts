@@ -35,6 +35,8 @@ export interface SlotParts {
   readonly stops: StopLine
   readonly waitingRoom: WaitingRoom
   readonly wishes: Wishes
+  /** A lane drives it, and nobody else: no request, no quiet and no other slot decides anything of it. Source: SPEC 12. */
+  readonly isLanes: () => boolean
   readonly row: () => SlotRow
   readonly post: (message: ActorMessage) => void
   /** Nothing of the slot is left to be done. */
@@ -62,7 +64,13 @@ export function createSlotParts({ name, bound, board, deps }: PartsInput, host: 
     () => clock.monotonicMs(),
     (lease, isAnswered) => post({ type: 'release', lease, isAnswered }),
   )
-  const breaker = new BreakerBook(board.record.extra.breakers ?? [], (entries) => board.keepBreakers(entries))
+  const isLanes = () => deps.managedBy(name) === 'lane'
+  // A lane's own retry is in the place of the breaker. Source: SPEC 12 "Failure".
+  const breaker = new BreakerBook(
+    board.record.extra.breakers ?? [],
+    (entries) => board.keepBreakers(entries),
+    () => !isLanes(),
+  )
   const files = new FilesView({ name, bound, board }, deps, { life: () => parts.life, post })
   const drain = new DrainDeadline(clock, () => post({ type: 'drain_elapsed' }))
   const evictions = new Evictions(partsOf)
@@ -72,6 +80,7 @@ export function createSlotParts({ name, bound, board, deps }: PartsInput, host: 
   const claims = new ClaimBook()
   const waitingRoom = new WaitingRoom({ name, book, life, drain, board, files, claims }, deps, {
     onLoadWanted: () => gate.requested(),
+    isLanes,
     onElapsed: (waiter) => post({ type: 'wait_elapsed', waiter }),
     onTurnOver: (modelId) => host.onTurnOver(modelId),
   })
@@ -98,6 +107,7 @@ export function createSlotParts({ name, bound, board, deps }: PartsInput, host: 
     stops: new StopLine(partsOf, drain),
     waitingRoom,
     wishes: new Wishes(name, deps),
+    isLanes,
     row: () => host.row(),
     post,
     closed: () => host.closed(),

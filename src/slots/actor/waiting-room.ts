@@ -3,7 +3,14 @@ import type { EngineLife } from '../life/engine-life.ts'
 import type { ActorDeps } from '../life/life-ports.ts'
 import { chooseTurn, chooseTurnOfNone, type Turn } from '../rules/choose-turn.ts'
 import { queueRetryAfterS } from '../rules/queue-retry.ts'
-import { loadingError, noModelServedError, queueFullError, unloadingError } from '../slot-failures.ts'
+import {
+  laneAtRestError,
+  laneSwitchingError,
+  loadingError,
+  noModelServedError,
+  queueFullError,
+  unloadingError,
+} from '../slot-failures.ts'
 import type { Lease } from '../slots.ts'
 import type { ClaimBook } from './claim-book.ts'
 import type { DrainDeadline } from './drain-deadline.ts'
@@ -32,6 +39,8 @@ export interface WaitingRoomHost {
   onLoadWanted(): void
   /** Nobody holds a lease, and the next one waits for another model. */
   onTurnOver(nextModelId: string): void
+  /** A lane decides what is loaded: its requests wait for a place, and for nothing else. Source: SPEC 14 "Lane requests never wait for a load". */
+  isLanes(): boolean
 }
 
 /**
@@ -61,6 +70,9 @@ export class WaitingRoom {
     // Another model may still be loaded in its place.
     if (life.phase.kind === 'up' && !life.phase.hasModel && isOfUse) {
       return waiter.reject(noModelServedError(name, board.record.model_id))
+    }
+    if (!isOfUse && this.#host.isLanes()) {
+      return waiter.reject(this.#laneRefusal() ?? laneSwitchingError(name, 'runs another model'))
     }
     book.enqueue(waiter)
     this.serve()
@@ -132,6 +144,8 @@ export class WaitingRoom {
     const { book, life, drain, board, claims, files } = this.#parts
     // On the way of every request that ends.
     if (book.queued === 0) return
+    const refusal = this.#host.isLanes() ? this.#laneRefusal() : undefined
+    if (refusal !== undefined) return book.rejectAll(refusal)
     const { phase } = life
     const turn = this.#turn()
     if (phase.kind === 'up' && turn !== undefined) {
@@ -180,6 +194,21 @@ export class WaitingRoom {
     return life.phase.kind === 'loading'
       ? loadingError(name, state, message, life.remainingLoadMs)
       : unloadingError(name, state === 'error' ? 'clears up after a crash' : 'is being unloaded')
+  }
+
+  /** Why nobody may wait at the slot of a lane; undefined = its engine is up and stays. */
+  #laneRefusal(): Hal0Error | undefined {
+    const { name, life, drain, board } = this.#parts
+    switch (life.phase.kind) {
+      case 'up':
+        return drain.isOn ? laneSwitchingError(name, 'ends its requests and then runs something else') : undefined
+      case 'stopping':
+        return laneSwitchingError(name, 'stops its engine')
+      case 'loading':
+        return loadingError(name, board.state, board.record.message, life.remainingLoadMs)
+      case 'down':
+        return laneAtRestError(name, board.record.extra.failure)
+    }
   }
 
   /** Undefined = no engine is up that could serve anybody. */

@@ -6,7 +6,8 @@ export type { MemoryMeter, MemoryPool } from '../../hardware/memory-meter.ts'
 export interface AdmissionRequest {
   readonly slot: string
   readonly device: Device
-  readonly gpuIndex: number | undefined
+  /** The GPUs it may use; undefined = every one. */
+  readonly gpus: readonly number[] | undefined
   readonly need: MemoryNeed
   readonly mode: 'enforce' | 'warn' | 'off'
   /** Nobody wants this load any more: the wait ends, claims are given up, `admit` rejects with `signal.reason`. */
@@ -40,7 +41,7 @@ export interface MemoryDesk {
   stopBegins(stop: {
     readonly slot: string
     readonly device: Device
-    readonly gpuIndex: number | undefined
+    readonly gpus: readonly number[] | undefined
     readonly need: MemoryNeed
   }): {
     /** Its main process is dead: what is measured from now on may show its memory as free. Said where it is known before the end. */

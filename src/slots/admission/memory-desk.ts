@@ -120,8 +120,8 @@ class Desk {
     })
   }
 
-  remember({ slot, device, gpuIndex, need }: Placed): void {
-    this.#known.set(slot, { slot, device, gpuIndex, need })
+  remember({ slot, device, gpus, need }: Placed): void {
+    this.#known.set(slot, { slot, device, gpus, need })
   }
 
   async capacity(): Promise<Capacity> {
@@ -207,12 +207,12 @@ class Desk {
   }
 
   #admit(ticket: Ticket, decision: Decision, pools: readonly PoolReading[]): void {
-    const { slot, device, gpuIndex, need, mode } = ticket.request
+    const { slot, device, gpus, need, mode } = ticket.request
     this.#leave(ticket)
     if (decision.kind === 'skip' && mode !== 'off') this.#tellUnchecked(slot, decision.isWarning, decision.reason)
     const unchecked = decision.kind === 'skip' && !decision.isWarning ? 'memory was not checked: ' : ''
     this.remember(ticket.request)
-    const promise = this.book.promise({ slot, device, gpuIndex, need }, pools, () => this.look())
+    const promise = this.book.promise({ slot, device, gpus, need }, pools, () => this.look())
     const note = decision.kind === 'skip' ? `${unchecked}${decision.reason}` : ''
     ticket.answer.resolve({ phases: ticket.phases(), note, settle: () => promise.settle() })
   }

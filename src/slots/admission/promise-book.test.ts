@@ -5,7 +5,7 @@ import { GIB } from '../../kernel/units.ts'
 import { PromiseBook } from './promise-book.ts'
 import type { Placed, PoolReading } from './rules/memory-map.ts'
 
-const STOPPED = { slot: 'a', device: 'gpu-cuda', gpuIndex: undefined, need: needOf(10) } as const
+const STOPPED = { slot: 'a', device: 'gpu-cuda', gpus: undefined, need: needOf(10) } as const
 const reading = (freeGib: number): PoolReading[] => [{ ...poolOf('gpu0', 24), freeBytes: freeGib * GIB }]
 
 /** A book on a card of which the test says how much is free, and how long it takes to read it. */

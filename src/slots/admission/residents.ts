@@ -18,7 +18,8 @@ export interface Resident {
   readonly state: SlotState
   readonly standing: Standing
   readonly device: Device
-  readonly gpuIndex: number | undefined
+  /** The GPUs it may use; undefined = every one. */
+  readonly gpus: readonly number[] | undefined
   /** What it was admitted with; undefined = not yet known. */
   readonly need: MemoryNeed | undefined
   readonly pinned: boolean

@@ -36,7 +36,7 @@ export function takeSnapshot(
 function placeOf(resident: Resident, { known }: DeskKnowledge): Resident {
   const before = resident.need === undefined ? known.get(resident.slot) : undefined
   if (before === undefined) return resident
-  return { ...resident, device: before.device, gpuIndex: before.gpuIndex, need: before.need }
+  return { ...resident, device: before.device, gpus: before.gpus, need: before.need }
 }
 
 function standingOf({ slot, standing }: Resident, { evicting, refused }: DeskKnowledge): Holder['standing'] {

@@ -52,10 +52,10 @@ export class Ticket {
   }
 
   asker(groups: Readonly<Record<string, readonly string[]>>): Asker {
-    const { slot, device, gpuIndex, need, mode } = this.request
+    const { slot, device, gpus, need, mode } = this.request
     const mine = Object.values(groups).filter((members) => members.includes(slot))
     const rivals = new Set(mine.flat().filter((member) => member !== slot))
-    return { slot, device, gpuIndex, need, mode, rivals, claimed: new Set(this.claims.keys()) }
+    return { slot, device, gpus, need, mode, rivals, claimed: new Set(this.claims.keys()) }
   }
 
   /** From now on its time counts as this. */

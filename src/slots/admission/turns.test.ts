@@ -90,7 +90,7 @@ describe('the order of turns', () => {
     void world.desk.admit({
       slot: 'old',
       device: 'gpu-cuda',
-      gpuIndex: undefined,
+      gpus: undefined,
       need: old.need,
       mode: 'enforce',
       signal: new AbortController().signal,

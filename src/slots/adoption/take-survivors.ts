@@ -1,5 +1,4 @@
 import { readdir } from 'node:fs/promises'
-import { readSlotFile } from '../../config/slots/slot-file.ts'
 import type { LaunchRecord } from '../../contract/launch-record.ts'
 import type { SanityResult } from '../../contract/slot-state.ts'
 import { announce } from '../../events/announce.ts'
@@ -16,6 +15,7 @@ import { readEngineKey } from '../life/engine-key.ts'
 import type { StartedEngine } from '../life/started-engine.ts'
 import type { PortPool } from '../port-pool.ts'
 import { type AdoptionDecision, chooseAdoption } from '../rules/choose-adoption.ts'
+import { type SourceDeps, sourceOf } from '../slot-source.ts'
 import { readStateRecord } from '../state-record.ts'
 
 /** An engine nobody leads any more gets this long to end by itself. */
@@ -30,8 +30,7 @@ export interface Adoption {
   readonly known: SanityResult | undefined
 }
 
-export interface SurvivorDeps {
-  readonly home: Home
+export interface SurvivorDeps extends SourceDeps {
   readonly runtime: Runtime
   readonly runners: RunnerRegistry
   readonly ports: Pick<PortPool, 'hold'>
@@ -61,12 +60,15 @@ export async function takeSurvivors(deps: SurvivorDeps): Promise<ReadonlyMap<str
   return adopted
 }
 
-async function decide({ slot, attemptId, process }: Survivor, { home, log }: SurvivorDeps): Promise<AdoptionDecision> {
+async function decide({ slot, attemptId, process }: Survivor, deps: SurvivorDeps): Promise<AdoptionDecision> {
+  const { home, log } = deps
   // A file that cannot be read is there: it never takes down what runs.
-  const hasFile = await readSlotFile(home, slot).then(
-    (config) => config !== undefined,
-    () => true,
-  )
+  const hasFile = await sourceOf(deps)
+    .read(slot)
+    .then(
+      (config) => config !== undefined,
+      () => true,
+    )
   const [record, launch] = await Promise.all([readStateRecord(home, slot, log), readLaunchRecord(home, slot)])
   return chooseAdoption({ attemptId, ref: process.ref, hasFile, record, launch })
 }

@@ -6,6 +6,7 @@ import { findDrift } from '../../launch/rules/find-drift.ts'
 import type { ThinkingChoice } from '../../launch/rules/launch-request.ts'
 import type { StartedEngine } from '../life/started-engine.ts'
 import type { PortPool } from '../port-pool.ts'
+import { sourceOf } from '../slot-source.ts'
 import { type Override, readBinding, type SlotBinding } from './read-binding.ts'
 import type { LaunchSources } from './resolve-launch.ts'
 import { resolveAhead } from './resolved-ahead.ts'
@@ -38,7 +39,7 @@ export async function examineSlot(
 ): Promise<Examination> {
   let bound: SlotBinding | undefined
   try {
-    bound = await readBinding(sources.home, slot, override)
+    bound = await readBinding(sources, slot, override)
     const { resolved, fingerprint } = await resolveAhead(sources, bound)
     const runs = running?.binding
     const port = bound.config.port ?? runs?.plan.port
@@ -77,7 +78,8 @@ export async function examineSlot(
     }
   } catch (cause) {
     const problem = toHal0Error(cause)
-    const isUnbound = running === undefined && problem.code === 'slot.not_ready'
+    // What a lane runs is its own affair, and may be nothing in a moment.
+    const isUnbound = problem.code === 'slot.not_ready' && (running === undefined || sourceOf(sources).isLanes(slot))
     return {
       bound,
       problem: isUnbound ? await programProblem(sources, bound) : problem,

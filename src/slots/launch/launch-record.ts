@@ -33,6 +33,7 @@ export function launchRecordOf(slot: string, attemptId: string, binding: Binding
     profile: bound.profile,
     profile_source: bound.profileSource,
     config: { ...bound.config },
+    ...(bound.gpus === undefined ? {} : { gpus: [...bound.gpus] }),
     ctx: { ...launch.ctx },
     thinking: {
       enabled: launch.thinking.enabled ?? null,
@@ -54,6 +55,7 @@ export function bindingOfRecord(record: LaunchRecord, runner: Runner, releasePor
       modelId: record.model_id,
       profile: record.profile,
       profileSource: record.profile_source,
+      gpus: record.gpus ?? pinOf(record.config),
     },
     runner,
     plan: whole,
@@ -73,6 +75,12 @@ export function bindingOfRecord(record: LaunchRecord, runner: Runner, releasePor
     fingerprint: record.fingerprint,
     releasePort,
   }
+}
+
+/** Of a record that an earlier hal0 wrote. */
+function pinOf(config: LaunchRecord['config']): readonly number[] | undefined {
+  const pinned = config['gpu_index']
+  return typeof pinned === 'number' ? [pinned] : undefined
 }
 
 /** Source: SPEC 4 "Adoption". Errors: `slot.spawn_failed`: an engine that could not be found again is not started. */

@@ -2,10 +2,11 @@ import { findModelRow } from '../../config/models/models-file.ts'
 import { defaultProfileOf, readProfile } from '../../config/profiles/profiles-file.ts'
 import { fitsSlot } from '../../config/profiles/rules/fits-slot.ts'
 import { runnerKeyOf } from '../../config/slots/rules/slot-defaults.ts'
-import { readSlotFile, type SlotConfig, slotFilePath } from '../../config/slots/slot-file.ts'
+import { type SlotConfig, slotFilePath } from '../../config/slots/slot-file.ts'
 import type { Home } from '../../files/home.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
 import { isTagRunner } from '../../runners/rules/service-keys.ts'
+import { type SourceDeps, sourceOf } from '../slot-source.ts'
 
 /** A model that a swap or a request put into the slot without writing it; it holds until the slot is unloaded or restarted. */
 export interface Override {
@@ -28,18 +29,26 @@ export interface SlotBinding {
   readonly profileSource: 'slot' | 'model' | 'default'
   /** The runner that the profile names; undefined = none, or the profile was not read. */
   readonly profileRunner?: string | undefined
+  /** The GPUs it may use. Absent = every one, or it was not asked. */
+  readonly gpus?: readonly number[] | undefined
 }
 
 /**
  * What is bound to the slot now? The file as it is on disk; `override` replaces the model, and brings the model's preferred profile if
- * that fits. Source: SPEC 3, 4 "swap". Errors: `slot.not_found`, and those of `readSlotFile`.
+ * that fits. Of a lane's slot, what the lane says. Source: SPEC 3, 4 "swap". Errors: `slot.not_found`, those of `SlotSource`.
  */
-export async function readBinding(home: Home, slot: string, override: Override | undefined): Promise<SlotBinding> {
-  const config = await readSlotFile(home, slot)
+export async function readBinding(
+  sources: SourceDeps,
+  slot: string,
+  override: Override | undefined,
+): Promise<SlotBinding> {
+  const { home } = sources
+  const source = sourceOf(sources)
+  const config = await source.read(slot)
   if (config === undefined) {
     throw Hal0Error.of('slot.not_found', `slot ${slot} has no file any more (${slotFilePath(home, slot)})`)
   }
-  const own = bindingOf(config)
+  const own = { ...bindingOf(config), gpus: await source.gpusOf(config) }
   const isMeant = override !== undefined && (override.over === undefined || override.over === wordsOf(config))
   if (!isMeant || override.modelId === config.model.default) return withProfileRunner(home, own)
   const preferred = await preferredProfile(home, override.modelId, config)

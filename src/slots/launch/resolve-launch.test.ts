@@ -49,7 +49,7 @@ const runners: RunnerRegistry = { find: (key) => (key === runner.key ? runner : 
 
 async function resolve(name: string, text: string) {
   await writeFile(join(home.etc, 'slots', `${name}.toml`), `name = "${name}"\n${text}[model]\ndefault = "hello"\n`)
-  return resolveLaunch({ home, runners }, await readBinding(home, name, undefined))
+  return resolveLaunch({ home, runners }, await readBinding({ home }, name, undefined))
 }
 
 // CASES: a mistake in one file must not take down what does not use it.

@@ -11,10 +11,10 @@ import type { AssembledLaunch, LaunchModel, LaunchRequest } from '../../launch/r
 import type { RunnerRegistry } from '../../runners/registry.ts'
 import { tagWordsOf } from '../../runners/rules/service-keys.ts'
 import type { Runner } from '../../runners/runner.ts'
+import { type SourceDeps, sourceOf } from '../slot-source.ts'
 import type { SlotBinding } from './read-binding.ts'
 
-export interface LaunchSources {
-  readonly home: Home
+export interface LaunchSources extends SourceDeps {
   readonly runners: RunnerRegistry
 }
 
@@ -37,7 +37,9 @@ export async function resolveLaunch(sources: LaunchSources, bound: SlotBinding):
   const { config } = bound
   const profile = await findProfile(sources.home, bound)
   const runner = findRunner(sources.runners, bound, profile)
-  if (bound.modelId === '' && !runner.isSelfManaged) throw noModelBound(config.name, runner.key)
+  if (bound.modelId === '' && !runner.isSelfManaged) {
+    throw noModelBound(config.name, runner.key, sourceOf(sources).isLanes(config.name))
+  }
   const model = bound.modelId === '' ? undefined : await readModel(sources.home, runner, bound.modelId)
   const command = await runner.findCommand()
   const { abilities, help, build } = await runner.describe(command)
@@ -61,7 +63,7 @@ export async function resolveLaunch(sources: LaunchSources, bound: SlotBinding):
     tune: config.tune,
     nGpuLayers: config.n_gpu_layers,
     threads: config.threads,
-    gpuIndex: config.gpu_index,
+    gpus: bound.gpus,
     env: config.server.env,
     ...(config.npu === undefined ? {} : { npu: config.npu }),
   }
@@ -104,7 +106,11 @@ async function readModel(home: Home, runner: Pick<Runner, 'modelRef'>, id: strin
 }
 
 /** Nobody bound a model: only a person can change that. Source: SPEC 20 `slot.not_ready`. */
-export function noModelBound(slot: string, runner: string): Hal0Error {
+export function noModelBound(slot: string, runner: string, isLanes = false): Hal0Error {
+  if (isLanes) {
+    const remedy = `Look what it is to run, and why: \`hal0 lane explain ${slot}\`.`
+    return Hal0Error.of('slot.not_ready', `lane ${slot} is to run nothing now`, { details: { slot, remedy } })
+  }
   const { word, where } = tagWordsOf(runner) ?? { word: 'ID', where: '`hal0 model list` shows the ids' }
   return Hal0Error.of('slot.not_ready', `slot ${slot} has no model`, {
     details: { slot, remedy: `Bind one: \`hal0 slot edit ${slot} --model ${word}\`; ${where}.` },

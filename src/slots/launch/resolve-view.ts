@@ -16,7 +16,7 @@ export async function resolveView(
   name: string,
 ): Promise<ResolvedLaunch> {
   const row = requireRow(slots, name)
-  const bound = await readBinding(sources.home, name, slots.override(name))
+  const bound = await readBinding(sources, name, slots.override(name))
   const resolved = await resolveLaunch(sources, bound)
   // The port of a slot that never ran is chosen at its start; until then the one it would get now stands for it.
   const port = bound.config.port ?? row.port ?? (await sources.ports.suggest(name))

@@ -94,8 +94,8 @@ export class EndingStage {
 
   /** Only of a process that lives: one that has died has given back what it held. */
   #memoryReturns({ binding, need, process }: StartedEngine): () => void {
-    const { device, gpu_index: gpuIndex } = binding.bound.config
-    const stop = this.#core.deps.desk.stopBegins({ slot: this.#core.name, device, gpuIndex, need })
+    const { config, gpus } = binding.bound
+    const stop = this.#core.deps.desk.stopBegins({ slot: this.#core.name, device: config.device, gpus, need })
     void process.exited.then(() => stop.exited?.())
     return () => stop.ended()
   }

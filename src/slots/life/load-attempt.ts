@@ -126,7 +126,7 @@ export function beginAttempt(
     return deps.desk.admit({
       slot,
       device: config.device,
-      gpuIndex: config.gpu_index,
+      gpus: bound.gpus,
       need,
       mode: config.admission ?? deps.settings.admission,
       signal: abort.signal,

@@ -12,14 +12,19 @@ import { findTuningKeys } from './tuning-keys.ts'
 export function findUnknownDeletions(current: Table, patch: Table): readonly DataMistake[] {
   const absent = selectAbsentNulls(current, patch)
   const known = findTuningKeys(absent, { deletable: false }).map(({ path }) => path)
-  const parsed = slotFileSchema.safeParse(withoutPaths(absent, [...known, ['enabled']]))
+  return findUnknownNulls(slotFileSchema, withoutPaths(absent, [...known, ['enabled']]))
+}
+
+/** Which of these keys does a file of this schema not have at all? Each with the nearest that it has. */
+export function findUnknownNulls(schema: z.ZodType, nulls: Table): readonly DataMistake[] {
+  const parsed = schema.safeParse(nulls)
   if (parsed.success) return []
   const issues = parsed.error.issues.filter((issue) => issue.code === 'unrecognized_keys')
-  return findSchemaMistakes(slotFileSchema, new z.ZodError(issues))
+  return findSchemaMistakes(schema, new z.ZodError(issues))
 }
 
 /** Of the patch, the keys that are null and not in the file; tables without any are left out. */
-function selectAbsentNulls(current: Table, patch: Table): Table {
+export function selectAbsentNulls(current: Table, patch: Table): Table {
   return Object.fromEntries(
     Object.entries(patch).flatMap(([key, value]): [string, unknown][] => {
       const before = Object.hasOwn(current, key) ? current[key] : undefined

@@ -4,16 +4,16 @@ import { needOf, poolOf } from '../../../../test/support/memory-world.ts'
 import { GIB } from '../../../kernel/units.ts'
 import { type Asker, decideAdmission } from './decide-admission.ts'
 import { fits, type Holder, type MemorySnapshot } from './memory-limits.ts'
-import { choosePools, footprintOf, type PoolReading } from './memory-map.ts'
+import { choosePools, footprintOf, type PoolReading, selectFreeGpus } from './memory-map.ts'
 import { canGiveWay, compareForEviction } from './select-victims.ts'
 
 function holderOf(slot: string, more: Partial<Holder> = {}): Holder {
   const traits = { standing: 'quiet', pinned: false, isLanes: false, priority: 50, lastUsedMs: 0 } as const
-  return { slot, device: 'gpu-cuda', gpuIndex: undefined, need: needOf(4), ...traits, ...more }
+  return { slot, device: 'gpu-cuda', gpus: undefined, need: needOf(4), ...traits, ...more }
 }
 
 function askerOf(more: Partial<Asker> = {}): Asker {
-  const place = { slot: 'new', device: 'gpu-cuda', gpuIndex: undefined, need: needOf(8) } as const
+  const place = { slot: 'new', device: 'gpu-cuda', gpus: undefined, need: needOf(8) } as const
   return { ...place, mode: 'enforce', rivals: new Set(), claimed: new Set(), ...more }
 }
 
@@ -42,15 +42,38 @@ describe('choosePools', () => {
     { device: 'gpu-vulkan', index: undefined, gpus: ['gpu0', 'gpu1', 'gpu2'] },
     { device: 'gpu-vulkan', index: 2, gpus: ['gpu2'] },
   ] as const)('$device with gpu_index $index draws on $gpus', ({ device, index, gpus }) => {
-    expect(choosePools(mixed, device, index)).toEqual({ kind: 'pools', gpuIds: gpus, hostId: 'host' })
+    expect(choosePools(mixed, device, index === undefined ? undefined : [index])).toEqual({
+      kind: 'pools',
+      gpuIds: gpus,
+      hostId: 'host',
+    })
+  })
+
+  it.each([
+    ['gpu-cuda', [1, 0], ['gpu2', 'gpu1']],
+    ['gpu-vulkan', [0, 2], ['gpu0', 'gpu2']],
+  ] as const)('a lane on %s with GPUs %j draws on %j together', (device, gpus, ids) => {
+    expect(choosePools(mixed, device, gpus)).toEqual({ kind: 'pools', gpuIds: ids, hostId: 'host' })
+  })
+
+  it.each([
+    ['gpu-cuda', [{ device: 'gpu-cuda', gpus: [0] }], [1]],
+    ['gpu-cuda', [{ device: 'gpu-rocm', gpus: [0] }], undefined],
+    ['gpu-cuda', [{ device: 'gpu-vulkan', gpus: [1, 2] }], []],
+    ['gpu-vulkan', [{ device: 'gpu-cuda', gpus: [0] }], [0, 2]],
+    ['gpu-cuda', [{ device: 'cpu', gpus: [0] }], undefined],
+    ['gpu-cuda', [{ device: 'gpu-cuda', gpus: [7] }], undefined],
+    ['cpu', [{ device: 'gpu-cuda', gpus: [0] }], undefined],
+  ] as const)('to a slot on %s the lanes %j leave %j', (device, owners, left) => {
+    expect(selectFreeGpus(mixed, device, owners)).toEqual(left)
   })
 
   it.each([
     ['gpu-rocm', 1, 'gpu_index 1 is out of range: 1 GPU(s) for device gpu-rocm are known'],
     ['gpu-vulkan', 3, 'gpu_index 3 is out of range: 3 GPU(s) for device gpu-vulkan are known'],
   ] as const)('%s with gpu_index %i is not checked: %s', (device, gpuIndex, reason) => {
-    expect(choosePools(mixed, device, gpuIndex)).toEqual({ kind: 'none', reason })
-    const asked = askerOf({ device, gpuIndex })
+    expect(choosePools(mixed, device, [gpuIndex])).toEqual({ kind: 'none', reason })
+    const asked = askerOf({ device, gpus: [gpuIndex] })
     expect(decideAdmission({ pools: mixed, holders: [], promises: [] }, asked)).toMatchObject({ kind: 'skip', reason })
   })
 
@@ -75,7 +98,7 @@ describe('choosePools', () => {
   )
 
   it('a slot on all cards is spread by their size', () => {
-    const placed = { slot: 'a', device: 'gpu-vulkan', gpuIndex: undefined, need: needOf(32, 1) } as const
+    const placed = { slot: 'a', device: 'gpu-vulkan', gpus: undefined, need: needOf(32, 1) } as const
     const shares = footprintOf(mixed, placed)?.gpuShares
     expect([...(shares ?? [])]).toEqual([
       ['gpu0', 8 * GIB],

@@ -64,7 +64,7 @@ export function balanceFor(snapshot: MemorySnapshot, asker: Placed, imagined: Im
   const { pools } = snapshot
   if (asker.need === undefined) return { kind: 'unknown', reason: 'what it needs is not known' }
   if (asker.need.kind === 'unknown') return { kind: 'unknown', reason: asker.need.reason }
-  const choice = choosePools(pools, asker.device, asker.gpuIndex)
+  const choice = choosePools(pools, asker.device, asker.gpus)
   if (choice.kind === 'none') return { kind: 'unknown', reason: choice.reason }
   const wanted = footprintOf(pools, asker)
   if (wanted === undefined) return { kind: 'unknown', reason: 'what it needs is not known' }

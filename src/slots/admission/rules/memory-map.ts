@@ -15,7 +15,8 @@ export interface PoolReading {
 export interface Placed {
   readonly slot: string
   readonly device: Device
-  readonly gpuIndex: number | undefined
+  /** The GPUs it may use; undefined = every one. */
+  readonly gpus: readonly number[] | undefined
   readonly need: MemoryNeed | undefined
 }
 
@@ -41,10 +42,14 @@ const VENDOR_OF = { 'gpu-rocm': 'AMD', 'gpu-cuda': 'NVIDIA' } as const
 
 /**
  * On which pools does a slot draw? cpu and npu: main memory; rocm: AMD cards; cuda: NVIDIA cards; vulkan: any card, counted in the order of
- * the list. `gpuIndex` picks one of them; without it all of them count together. Where the machine shows no such card the engine computes in
+ * the list. `gpus` picks some of them; what is picked, or all of them without it, counts together. Where the machine shows no such card the engine computes in
  * main memory, so that is what counts. Source: SPEC 7 "Free memory", 8.
  */
-export function choosePools(pools: readonly PoolReading[], device: Device, gpuIndex: number | undefined): PoolChoice {
+export function choosePools(
+  pools: readonly PoolReading[],
+  device: Device,
+  gpus: readonly number[] | undefined,
+): PoolChoice {
   const hostId = pools.find((pool) => pool.kind === 'host')?.id
   const usable = usableCards(pools, device)
   if (usable.length === 0) {
@@ -52,16 +57,52 @@ export function choosePools(pools: readonly PoolReading[], device: Device, gpuIn
       ? { kind: 'none', reason: 'main memory cannot be read' }
       : { kind: 'pools', gpuIds: [], hostId }
   }
-  if (gpuIndex === undefined) return { kind: 'pools', gpuIds: usable.map((card) => card.id), hostId }
-  const picked =
-    device === 'gpu-vulkan' ? usable[gpuIndex] : usable.find((card, nth) => (card.gpuIndex ?? nth) === gpuIndex)
-  if (picked === undefined) {
-    return {
-      kind: 'none',
-      reason: `gpu_index ${gpuIndex} is out of range: ${usable.length} GPU(s) for device ${device} are known`,
+  if (gpus === undefined) return { kind: 'pools', gpuIds: usable.map((card) => card.id), hostId }
+  const gpuIds: string[] = []
+  for (const gpu of gpus) {
+    const picked = usable.find((card, nth) => numberOf(card, nth, device) === gpu)
+    if (picked === undefined) {
+      return {
+        kind: 'none',
+        reason: `gpu_index ${gpu} is out of range: ${usable.length} GPU(s) for device ${device} are known`,
+      }
     }
+    gpuIds.push(picked.id)
   }
-  return { kind: 'pools', gpuIds: [picked.id], hostId }
+  return { kind: 'pools', gpuIds, hostId }
+}
+
+/** A lane as far as its cards go. */
+export interface CardOwner {
+  readonly device: Device
+  readonly gpus: readonly number[]
+}
+
+/**
+ * Which GPUs are left for a slot that names none? Those of its device that no owner has, in its device's numbers; none = every one has an
+ * owner. Undefined = nothing has to be left out: no owner has a card that the device could use, or the machine shows no such card.
+ * Source: SPEC 8 "Unset = all GPUs that no lane owns".
+ */
+export function selectFreeGpus(
+  pools: readonly PoolReading[],
+  device: Device,
+  owners: readonly CardOwner[],
+): readonly number[] | undefined {
+  const owned = new Set(
+    owners.flatMap((owner) =>
+      usableCards(pools, owner.device).flatMap((card, nth) =>
+        owner.gpus.includes(numberOf(card, nth, owner.device)) ? [card.id] : [],
+      ),
+    ),
+  )
+  const usable = usableCards(pools, device)
+  if (!usable.some((card) => owned.has(card.id))) return undefined
+  return usable.flatMap((card, nth) => (owned.has(card.id) ? [] : [numberOf(card, nth, device)]))
+}
+
+/** How a device counts its cards: Vulkan by their place in the list, the others per vendor. */
+function numberOf(card: PoolReading, nth: number, device: Device): number {
+  return device === 'gpu-vulkan' ? nth : (card.gpuIndex ?? nth)
 }
 
 function usableCards(pools: readonly PoolReading[], device: Device): readonly PoolReading[] {
@@ -74,7 +115,7 @@ function usableCards(pools: readonly PoolReading[], device: Device): readonly Po
 export function footprintOf(pools: readonly PoolReading[], placed: Placed): Footprint | undefined {
   const { need, device } = placed
   if (need === undefined || need.kind === 'unknown') return undefined
-  const choice = choosePools(pools, device, placed.gpuIndex)
+  const choice = choosePools(pools, device, placed.gpus)
   if (choice.kind === 'none') return undefined
   const isOnGpu = choice.gpuIds.length > 0
   const gpuBytes = isOnGpu ? need.gpuBytes : 0
@@ -88,7 +129,7 @@ export function footprintOf(pools: readonly PoolReading[], placed: Placed): Foot
 
 /** The pools that a slot touches, whatever its need; empty = not known. Main memory only where something of it is taken, or may be. */
 export function touchedPools(pools: readonly PoolReading[], placed: Placed): readonly string[] {
-  const choice = choosePools(pools, placed.device, placed.gpuIndex)
+  const choice = choosePools(pools, placed.device, placed.gpus)
   if (choice.kind === 'none') return []
   const takesHost = choice.gpuIds.length === 0 || placed.need?.kind !== 'known' || placed.need.hostBytes > 0
   return choice.hostId !== undefined && takesHost ? [...choice.gpuIds, choice.hostId] : choice.gpuIds

@@ -5,8 +5,8 @@ import { isReleased, planReleases } from './release.ts'
 
 const before = [poolOf('host', 64, { freeBytes: 40 * GIB }), poolOf('gpu0', 24, { freeBytes: 4 * GIB })]
 const nothing = { takenHostBytes: undefined, promisedBytes: () => 0, heldByOthersBytes: () => 0 }
-const onGpu = { slot: 'a', device: 'gpu-cuda', gpuIndex: 0 } as const
-const onCpu = { slot: 'a', device: 'cpu', gpuIndex: undefined } as const
+const onGpu = { slot: 'a', device: 'gpu-cuda', gpus: [0] } as const
+const onCpu = { slot: 'a', device: 'cpu', gpus: undefined } as const
 
 describe('planReleases', () => {
   it.each([

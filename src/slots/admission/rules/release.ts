@@ -30,7 +30,7 @@ export function planReleases(
   },
 ): readonly Release[] {
   const { need } = stopped
-  const choice = choosePools(before, stopped.device, stopped.gpuIndex)
+  const choice = choosePools(before, stopped.device, stopped.gpus)
   if (need === undefined || need.kind === 'unknown' || choice.kind === 'none') return []
   const isOnGpu = choice.gpuIds.length > 0
   const onCards = isOnGpu ? need.gpuBytes - need.overheadBytes : 0
