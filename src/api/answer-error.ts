@@ -1,9 +1,9 @@
-import type { ServerResponse } from 'node:http'
 import { HTTPException } from 'hono/http-exception'
 import { type ErrorAnswer, errorAnswer } from '../contract/error-answer.ts'
 import { Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import type { ApiRequest } from './api-context.ts'
+import { maskKeys } from './rules/mask-keys.ts'
 
 /** Whatever a route threw. What is no Hal0Error is a fault of hal0: logged here with its stack, answered without its text. */
 export function answerThrown(thrown: unknown, c: ApiRequest, log: Log): Response {
@@ -14,7 +14,12 @@ export function answerThrown(thrown: unknown, c: ApiRequest, log: Log): Response
   }
   const error = toHal0Error(thrown)
   if (error.code === 'internal') {
-    const facts = { request_id: requestId, method: c.req.method, path: c.req.path, err: error.cause ?? thrown }
+    const facts = {
+      request_id: requestId,
+      method: c.req.method,
+      path: maskKeys(c.req.path),
+      err: error.cause ?? thrown,
+    }
     log.error(facts, 'a request of the management API failed unexpectedly')
   }
   return respond(errorAnswer(error, requestId))
@@ -22,11 +27,4 @@ export function answerThrown(thrown: unknown, c: ApiRequest, log: Log): Response
 
 export function respond(answer: ErrorAnswer, more: Readonly<Record<string, string>> = {}): Response {
   return new Response(answer.body, { status: answer.status, headers: { ...answer.headers, ...more } })
-}
-
-/** The same on a plain node response, for refusals before any route. */
-export function sendError(response: ServerResponse, answer: ErrorAnswer): void {
-  if (response.headersSent) return void response.destroy()
-  response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) })
-  response.end(answer.body)
 }

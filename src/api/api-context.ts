@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
-import type { Caller } from '../access/guard.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Accounts } from '../access/people.ts'
+import type { Sessions } from '../access/sessions.ts'
 import type { Arbiter } from '../arbiter/ports.ts'
+import type { LaneAdmin } from '../config/lanes/lane-admin.ts'
 import type { Models } from '../config/models/models.ts'
 import type { Profiles } from '../config/profiles/profiles.ts'
 import type { Capacity } from '../contract/capacity.ts'
@@ -13,6 +16,9 @@ import type { DaemonFacts, Status } from '../contract/status.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
+import type { Bookings } from '../lanes/bookings/bookings.ts'
+import type { Lanes } from '../lanes/lanes.ts'
+import type { Notices } from '../lanes/notices/notices.ts'
 import type { MetricsText } from '../metrics/metrics.ts'
 import type { Pulls } from '../models/pull/pulls.ts'
 import type { SlotAdmin } from '../slots/slot-admin.ts'
@@ -47,6 +53,20 @@ export interface ManagementPorts {
   readonly metrics: () => Promise<MetricsText>
   /** Language models and images on one GPU. */
   readonly arbiter: Pick<Arbiter, 'status' | 'pin' | 'switchover'>
+  readonly lanes: Lanes
+  /** The files of the lanes. */
+  readonly laneFiles: LaneAdmin
+  readonly bookings: Bookings
+  readonly accounts: Accounts
+  readonly sessions: Sessions
+  readonly notices: Pick<Notices, 'list' | 'unread' | 'markRead'>
+}
+
+/** A request that somebody would send. */
+export interface RouteQuestion {
+  readonly model: string
+  readonly path: string
+  readonly caller: Caller
 }
 
 /** What the routes of the management API work with. */
@@ -62,16 +82,24 @@ export interface ApiContext {
   readonly operations: Operations
   readonly ports: ManagementPorts
   /** Which slot would a request go to now? `model` '' = it names none. Asks no engine. */
-  readonly explainRoute: (question: { readonly model: string; readonly path: string }) => RouteExplanation
+  readonly explainRoute: (question: RouteQuestion) => RouteExplanation
 }
 
-/** Hono's types of our app: what a request carries besides itself. `caller`: who asks, as the guard found; `incoming`: the request as it came. */
+/** Hono's types of our app. `incoming`: the request as it came. */
 export interface ApiEnv {
-  Bindings: { readonly caller: Caller; readonly incoming: IncomingMessage }
-  /** `bodySchema`: what the body is checked against, for messages. */
-  Variables: { requestId: string; bodySchema?: unknown }
+  Bindings: { readonly incoming: IncomingMessage }
+  /** `caller`: who asks, as the gate found; undefined = nobody known, on a route that is open. `bodySchema`: what the body is checked against, for messages. */
+  Variables: { requestId: string; caller: Caller | undefined; bodySchema?: unknown }
 }
 export type ApiRequest = Context<ApiEnv>
+
+/** Who asks, on every route that is not open. */
+export function callerOf(c: { get(key: 'caller'): Caller | undefined }): Caller {
+  const caller = c.get('caller')
+  // Cannot be: the gate lets nobody else in. Were it not so, nothing is done.
+  if (caller === undefined) throw new Error('a route that is not open was asked by nobody known')
+  return caller
+}
 
 /** Hono answers HEAD with the GET handler and drops the body: a stream must not be opened for it. */
 export function isHead(c: { readonly req: { readonly raw: Request } }): boolean {

@@ -1,27 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import type { Caller, Guard } from '../access/guard.ts'
+import type { Guard, OpenDoor } from '../access/guard.ts'
 import { errorAnswer } from '../contract/error-answer.ts'
 import { Hal0Error, messageOf } from '../kernel/errors.ts'
 import { newRequestId } from '../kernel/request-id.ts'
-import { answerThrown, respond, sendError } from './answer-error.ts'
+import { answerThrown, respond } from './answer-error.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
+import { addCalendarRoutes } from './calendar-routes.ts'
 import { addCapacityRoute } from './capacity-route.ts'
 import { addComfyuiRoutes } from './comfyui-routes.ts'
 import { addConfigRoutes } from './config-routes.ts'
 import { addDispatchRoutes } from './dispatch-routes.ts'
 import { addEventRoutes } from './event-routes.ts'
+import { createGate } from './gate.ts'
 import { addHardwareRoute } from './hardware-route.ts'
+import { addKeyRoutes } from './key-routes.ts'
+import { addLaneActions } from './lane-actions.ts'
+import { addLanePlanRoutes } from './lane-plan-routes.ts'
+import { addLaneRoutes } from './lane-routes.ts'
 import { addLoadHistoryRoute } from './load-history-route.ts'
 import { addMetricsRoute } from './metrics-route.ts'
 import { addModelRoutes } from './model-routes.ts'
+import { addNotificationRoutes } from './notification-routes.ts'
 import { createOperations } from './operations.ts'
 import { addProfileRoutes } from './profile-routes.ts'
 import { addPullRoutes } from './pull-routes.ts'
 import { validationError } from './query.ts'
 import { refuseUnknownQuery } from './refuse-unknown-query.ts'
+import { addReservationActions } from './reservation-actions.ts'
+import { addReservationRoutes } from './reservation-routes.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
+import { maskKeys } from './rules/mask-keys.ts'
+import { addSessionRoutes } from './session-routes.ts'
 import { addSlotActions } from './slot-actions.ts'
 import { addSlotAdminRoutes } from './slot-admin-routes.ts'
 import { addSlotLogRoutes } from './slot-log-routes.ts'
@@ -30,10 +41,13 @@ import { addSlotStateStream } from './slot-state-stream.ts'
 import { addSystemRoutes } from './system-routes.ts'
 import { answerUnknownRoute } from './unknown-route.ts'
 import { addUsageRoute } from './usage-route.ts'
+import { addUserRoutes } from './user-routes.ts'
 
 export interface ApiOptions extends Omit<ApiContext, 'operations'> {
-  /** Asked before any route; no route is open without it. */
+  /** Asked before any route that is not open. */
   readonly guard: Guard
+  /** Asked before the routes that are (see `OPEN_ROUTES`). */
+  readonly openDoor: OpenDoor
 }
 
 /** Answers one request, whatever its path: one that no route has is 404. Never throws, never rejects. */
@@ -41,16 +55,9 @@ export type ApiListener = (request: IncomingMessage, response: ServerResponse) =
 
 /** The management API as a listener for node:http. Source: SPEC 16. */
 export function createApi(options: ApiOptions): ApiListener {
-  const { guard, log } = options
-  const app = buildApp({ ...options, operations: createOperations(options) })
-  const callers = new WeakMap<object, Caller>()
-  const answer: FetchCallback = (request, { incoming }) => {
-    const caller = callers.get(incoming)
-    // Cannot be: it is set below, where the guard was asked. Were it not, nothing is open.
-    if (caller === undefined) throw new Error('a request came around the guard')
-    return app.fetch(request, { caller, incoming })
-  }
-  const listener = getRequestListener(answer, {
+  const { log } = options
+  const app = buildApp(options)
+  const listener = getRequestListener((request, { incoming }) => app.fetch(request, { incoming }), {
     // The global Request and Response stay as they are: the gateway and the tests use them too.
     overrideGlobalObjects: false,
     errorHandler(thrown) {
@@ -62,25 +69,17 @@ export function createApi(options: ApiOptions): ApiListener {
     },
   })
   return (request, response) => {
-    const admitted = guard(request)
-    if (admitted.ok) {
-      callers.set(request, admitted.value)
-      listener(request, response).catch((thrown: unknown) => {
-        const path = request.url?.split('?', 1)[0]
-        log.error({ method: request.method, path, err: thrown }, 'answering a request failed')
-        response.destroy()
-      })
-      return
-    }
-    const { error } = admitted
-    const requestId = newRequestId()
-    log.warn({ request_id: requestId, code: error.code, reason: error.message }, 'request refused')
-    request.resume()
-    sendError(response, errorAnswer(error, requestId))
+    listener(request, response).catch((thrown: unknown) => {
+      const path = maskKeys(request.url?.split('?', 1)[0] ?? '')
+      log.error({ method: request.method, path, err: thrown }, 'answering a request failed')
+      response.destroy()
+    })
   }
 }
 
-function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
+/** The routes, with the gate before them. Exported for tests that walk them. */
+export function buildApp(options: ApiOptions): OpenAPIHono<ApiEnv> {
+  const context: ApiContext = { ...options, operations: createOperations(options) }
   const app = new OpenAPIHono<ApiEnv>({
     defaultHook(result, c) {
       if (result.success) return
@@ -97,13 +96,14 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
     // The id that the error body names leads here.
     if (status >= 400) {
       context.log.info(
-        { request_id: c.get('requestId'), method: c.req.method, path: c.req.path, status },
+        { request_id: c.get('requestId'), method: c.req.method, path: maskKeys(c.req.path), status },
         'a request of the management API ended with an error',
       )
     }
     c.res.headers.set('x-request-id', c.get('requestId'))
     if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
   })
+  app.use(createGate(options))
   app.use(refuseUnknownQuery(app))
   addSlotRoutes(app, context)
   addSlotActions(app, context)
@@ -117,6 +117,16 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
   addProfileRoutes(app, context)
   addModelRoutes(app, context)
   addPullRoutes(app, context)
+  addLaneRoutes(app, context)
+  addLaneActions(app, context)
+  addLanePlanRoutes(app, context)
+  addCalendarRoutes(app, context)
+  addReservationRoutes(app, context)
+  addReservationActions(app, context)
+  addUserRoutes(app, context)
+  addKeyRoutes(app, context)
+  addSessionRoutes(app, context)
+  addNotificationRoutes(app, context)
   addConfigRoutes(app, context)
   addComfyuiRoutes(app, context)
   addSystemRoutes(app, context)
@@ -128,8 +138,6 @@ function buildApp(context: ApiContext): OpenAPIHono<ApiEnv> {
   app.notFound((c) => answerUnknownRoute(c, app.routes))
   return app
 }
-
-type FetchCallback = Parameters<typeof getRequestListener>[0]
 
 const WHERE: Readonly<Record<string, string>> = { query: 'query string', param: 'path', header: 'header', json: 'body' }
 
@@ -149,7 +157,8 @@ function addOpenApi(app: OpenAPIHono<ApiEnv>, { daemon }: ApiContext): void {
       info: {
         title: 'hal0 management API',
         version: daemon().version,
-        description: 'Slots, profiles, models, settings, events. The OpenAI-compatible gateway is under /v1.',
+        description:
+          'Slots, profiles, models, lanes, reservations, people, settings, events. The OpenAI-compatible gateway is under /v1.',
       },
     })
     return c.json({ ...document }, 200)

@@ -1,7 +1,9 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
 import { routeExplanationSchema } from '../contract/route-explanation.ts'
-import type { ApiContext, ApiEnv } from './api-context.ts'
+import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
+import { redactExplanation } from './rules/redact-explanation.ts'
+import { seenBy } from './seen-by.ts'
 
 /** What a request is asked about that names no path. */
 const CHAT_PATH = '/v1/chat/completions'
@@ -38,6 +40,7 @@ const explainRouteDefinition = createRoute({
 export function addDispatchRoutes(app: OpenAPIHono<ApiEnv>, { explainRoute }: ApiContext): void {
   app.openapi(explainRouteDefinition, (c) => {
     const { model = '', path = CHAT_PATH } = c.req.valid('query')
-    return c.json(explainRoute({ model, path }), 200)
+    const caller = callerOf(c)
+    return c.json(seenBy(caller, redactExplanation)(explainRoute({ model, path, caller })), 200)
   })
 }

@@ -10,11 +10,13 @@ import {
   modelScanSchema,
   scanReportSchema,
 } from '../contract/model.ts'
-import type { ApiContext, ApiEnv } from './api-context.ts'
+import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
 import { flagParam, modelIdParams } from './query.ts'
 import { refuseRunningModel } from './refuse-running-model.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
+import { redactModel } from './rules/redact-model.ts'
+import { seenBy } from './seen-by.ts'
 
 const tags = ['models']
 
@@ -102,14 +104,20 @@ const remove = createRoute({
 
 /** Errors: those of Models. Source: SPEC 3, 16. */
 export function addModelRoutes(app: OpenAPIHono<ApiEnv>, { slots, ports: { models } }: ApiContext): void {
-  app.openapi(list, async (c) => c.json({ models: [...(await models.list())] }, 200))
+  app.openapi(list, async (c) => {
+    const rows = await models.list()
+    return c.json({ models: rows.map(seenBy(callerOf(c), redactModel)) }, 200)
+  })
   app.openapi(add, async (c) => {
     const row = await models.add(c.req.valid('json'))
     return c.json(row, 201, { location: `/api/models/${encodeURIComponent(row.id)}` })
   })
   app.openapi(scan, async (c) => c.json(await models.scan(c.req.valid('json')), 200))
   app.openapi(inspect, async (c) => c.json(await models.inspect(c.req.valid('json').path), 200))
-  app.openapi(show, async (c) => c.json(await models.show(c.req.valid('param').id), 200))
+  app.openapi(show, async (c) => {
+    const row = await models.show(c.req.valid('param').id)
+    return c.json(seenBy(callerOf(c), redactModel)(row), 200)
+  })
   app.openapi(update, async (c) => c.json(await models.update(c.req.valid('param').id, c.req.valid('json')), 200))
   app.openapi(remove, async (c) => {
     const { delete_files: deleteFiles = false } = c.req.valid('query')

@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi'
 import { Hal0Error } from '../kernel/errors.ts'
 import { selectNearest } from '../kernel/nearest-word.ts'
 import { knownFields } from './json-body.ts'
+import { maskKeys } from './rules/mask-keys.ts'
 
 /** A number in a query string, in plain decimal notation; `min ≤ n ≤ max`. */
 export function numberParam(range: {
@@ -27,6 +28,23 @@ export function numberParam(range: {
 
 /** The slot in the path. Whether it exists is the route's business: a name that cannot exist is not found either. */
 export const slotNameParams = z.object({ name: z.string().openapi({ example: 'agent' }) })
+
+/** The lane in the path. */
+export const laneNameParams = z.object({ name: z.string().openapi({ example: 'gpu0' }) })
+
+/** The reservation in the path. */
+export const reservationIdParams = z.object({ id: z.string().openapi({ example: 'r4kq7m2x' }) })
+
+/** The user in the path, by name or id. */
+export const userParams = z.object({ user: z.string().openapi({ example: 'ada' }) })
+
+/** The API key in the path, by its id or the prefix that is shown; never the key itself. */
+export const keyParams = z.object({
+  key: z
+    .string()
+    .refine((key) => maskKeys(key) === key, 'expected its id or its first characters, not the key itself')
+    .openapi({ param: { description: 'Its id or prefix.' } }),
+})
 
 /** The profile in the path. */
 export const profileNameParams = z.object({ name: z.string().openapi({ example: 'chat' }) })

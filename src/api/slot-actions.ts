@@ -5,10 +5,10 @@ import { slotSwapSchema } from '../contract/slot-config.ts'
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import { sleep } from '../kernel/clock.ts'
 import { HOUR_MS, SECOND_MS } from '../kernel/units.ts'
-import { requireRow } from '../slots/slot-manager.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
 import { flagParam, numberParam, slotNameParams } from './query.ts'
+import { refuseLaneSlot } from './refuse-lane-slot.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
 
 const MAX_WAIT_S = (24 * HOUR_MS) / SECOND_MS
@@ -62,7 +62,7 @@ export function drainMsOf(seconds: number | undefined): number {
   return (seconds ?? DEFAULT_DRAIN_S) * SECOND_MS
 }
 
-/** A caller that leaves cancels nothing. Errors: those of Slots.load, unload, restart and SlotAdmin.swap. Source: SPEC 4 "Operations", 16 "?wait=". */
+/** A caller that leaves cancels nothing. Errors: `lane.slot_managed`, those of Slots.load, unload, restart and SlotAdmin.swap. Source: SPEC 4 "Operations", 16 "?wait=". */
 export function addSlotActions(app: OpenAPIHono<ApiEnv>, context: ApiContext): void {
   const { slots, operations, clock, ports } = context
 
@@ -75,7 +75,7 @@ export function addSlotActions(app: OpenAPIHono<ApiEnv>, context: ApiContext): v
     run: () => Promise<SlotRow>,
   ): Promise<Answer> {
     // Also for wait=0, where nobody would be told later.
-    requireRow(slots, name)
+    refuseLaneSlot(slots, name)
     const begun = operations.begin(kind, name, run)
     if (waitS === 0) return { operation: begun.now() }
     const stopWaiting = new AbortController()

@@ -13,6 +13,7 @@ import { requireRow } from '../slots/slot-manager.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
 import { flagParam, slotNameParams } from './query.ts'
+import { refuseLaneSlot } from './refuse-lane-slot.ts'
 import { errorResponse, goneAnswer, jsonAnswer } from './responses.ts'
 import { drainMsOf, drainParam } from './slot-actions.ts'
 
@@ -115,7 +116,7 @@ const reseed = createRoute({
   responses: { 200: jsonAnswer(reseedResultSchema, 'What was written.'), ...errorResponse },
 })
 
-/** Errors: those of SlotAdmin. Source: SPEC 3, 4, 16. */
+/** Errors: `lane.slot_managed`, those of SlotAdmin. Source: SPEC 3, 4, 12, 16. */
 export function addSlotAdminRoutes(app: OpenAPIHono<ApiEnv>, { slots, ports: { admin } }: ApiContext): void {
   app.openapi(create, async (c) => {
     const row = await admin.create(c.req.valid('json'))
@@ -123,18 +124,18 @@ export function addSlotAdminRoutes(app: OpenAPIHono<ApiEnv>, { slots, ports: { a
   })
   app.openapi(showConfig, async (c) => c.json(await admin.config(nameOf(c.req.valid('param'))), 200))
   app.openapi(updateConfig, async (c) =>
-    c.json(await admin.updateConfig(nameOf(c.req.valid('param')), c.req.valid('json')), 200),
+    c.json(await admin.updateConfig(ownNameOf(c.req.valid('param')), c.req.valid('json')), 200),
   )
   app.openapi(updateDefaults, async (c) =>
-    c.json(await admin.updateDefaults(nameOf(c.req.valid('param')), c.req.valid('json')), 200),
+    c.json(await admin.updateDefaults(ownNameOf(c.req.valid('param')), c.req.valid('json')), 200),
   )
   app.openapi(remove, async (c) => {
     const { force = false, drain_s } = c.req.valid('query')
-    await admin.remove(nameOf(c.req.valid('param')), { force, drainMs: drainMsOf(drain_s) })
+    await admin.remove(ownNameOf(c.req.valid('param')), { force, drainMs: drainMsOf(drain_s) })
     return c.body(null, 204)
   })
   app.openapi(rename, async (c) =>
-    c.json(await admin.rename(nameOf(c.req.valid('param')), c.req.valid('json').to), 200),
+    c.json(await admin.rename(ownNameOf(c.req.valid('param')), c.req.valid('json').to), 200),
   )
   app.openapi(resolved, async (c) => c.json(await admin.resolved(nameOf(c.req.valid('param'))), 200))
   app.openapi(reseed, async (c) => c.json(await admin.reseed(c.req.valid('json').names), 200))
@@ -142,5 +143,10 @@ export function addSlotAdminRoutes(app: OpenAPIHono<ApiEnv>, { slots, ports: { a
   /** The same words for a slot that nobody knows, whatever is asked of it. Errors: `slot.not_found`. */
   function nameOf({ name }: { readonly name: string }): string {
     return requireRow(slots, name).name
+  }
+
+  /** For what changes the slot. Errors: also `lane.slot_managed`. */
+  function ownNameOf({ name }: { readonly name: string }): string {
+    return refuseLaneSlot(slots, name).name
   }
 }

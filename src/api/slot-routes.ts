@@ -3,9 +3,11 @@ import { slotListSchema } from '../contract/lists.ts'
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import { type SlotStateRecord, slotStateRecordSchema } from '../contract/slot-state.ts'
 import { requireRow } from '../slots/slot-manager.ts'
-import type { ApiContext, ApiEnv } from './api-context.ts'
+import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { slotNameParams } from './query.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
+import { redactSlot } from './rules/redact-slot.ts'
+import { seenBy } from './seen-by.ts'
 
 const list = createRoute({
   method: 'get',
@@ -35,9 +37,15 @@ const showState = createRoute({
 
 /** Reading slots wakes and counts nothing. Source: SPEC 16, CASES 11. */
 export function addSlotRoutes(app: OpenAPIHono<ApiEnv>, { slots }: ApiContext): void {
-  app.openapi(list, (c) => c.json({ slots: [...slots.rows()] }, 200))
-  app.openapi(show, (c) => c.json(requireRow(slots, c.req.valid('param').name), 200))
-  app.openapi(showState, (c) => c.json(stateRecord(requireRow(slots, c.req.valid('param').name)), 200))
+  app.openapi(list, (c) => c.json({ slots: slots.rows().map(seenBy(callerOf(c), redactSlot)) }, 200))
+  app.openapi(show, (c) => {
+    const row = requireRow(slots, c.req.valid('param').name)
+    return c.json(seenBy(callerOf(c), redactSlot)(row), 200)
+  })
+  app.openapi(showState, (c) => {
+    const row = requireRow(slots, c.req.valid('param').name)
+    return c.json(stateRecord(seenBy(callerOf(c), redactSlot)(row)), 200)
+  })
 }
 
 /** The wire form of SlotStateRecord, without what only the daemon needs (process, attempt). Source: SPEC 4. */

@@ -1,8 +1,10 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { requireRow } from '../slots/slot-manager.ts'
-import { type ApiContext, type ApiEnv, isHead } from './api-context.ts'
+import { type ApiContext, type ApiEnv, callerOf, isHead } from './api-context.ts'
 import { slotNameParams } from './query.ts'
 import { errorResponse, eventStream } from './responses.ts'
+import { redactSlot } from './rules/redact-slot.ts'
+import { seenBy } from './seen-by.ts'
 import { stateRecord } from './slot-routes.ts'
 import { openSse } from './sse-channel.ts'
 
@@ -24,12 +26,13 @@ export function addSlotStateStream(app: OpenAPIHono<ApiEnv>, { slots, bus, clock
   app.openapi(route, (c) => {
     const { name } = c.req.valid('param')
     requireRow(slots, name)
+    const tell = seenBy(callerOf(c), redactSlot)
     let lastSent = ''
 
     function look(): void {
       const row = slots.row(name)
       if (row === undefined) return channel.end()
-      const record = stateRecord(row)
+      const record = stateRecord(tell(row))
       const text = JSON.stringify(record)
       if (text === lastSent) return
       lastSent = text

@@ -5,8 +5,10 @@ import { operationSchema } from '../contract/operation.ts'
 import { type DaemonFacts, type Status, statusSchema } from '../contract/status.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import type { Slots } from '../slots/slots.ts'
-import type { ApiContext, ApiEnv } from './api-context.ts'
+import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
+import { redactStatus } from './rules/redact-status.ts'
+import { seenBy } from './seen-by.ts'
 
 const health = createRoute({
   method: 'get',
@@ -39,7 +41,10 @@ type Problems = ReturnType<ApiContext['ports']['problems']>
 export function addSystemRoutes(app: OpenAPIHono<ApiEnv>, context: ApiContext): void {
   const { slots, clock, daemon, operations, ports } = context
   app.openapi(health, (c) => c.json({ status: 'ok' as const, version: daemon().version }, 200))
-  app.openapi(status, (c) => c.json({ ...statusOf(daemon(), slots, clock.nowMs()), ...ports.problems() }, 200))
+  app.openapi(status, (c) => {
+    const whole = { ...statusOf(daemon(), slots, clock.nowMs()), ...ports.problems() }
+    return c.json(seenBy(callerOf(c), redactStatus)(whole), 200)
+  })
   app.openapi(operation, (c) => {
     const { id } = c.req.valid('param')
     const found = operations.find(id)

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { UsageError } from './cli-error.ts'
 
 /** Placeholders of options for which "" means nothing; for others it clears a key. */
-const NEVER_EMPTY = /<(?:file|dir|url)>/
+const NEVER_EMPTY = /<(?:file|dir|url|lane|user|time|length|date)>/
 
 /**
  * A variable of a script that is not set leaves "": as a name it would ask for another address, as a path it would mean the current folder.
@@ -18,7 +18,10 @@ export function refuseEmptyWords(command: Command): void {
   })
   for (let owner: Command | null = command; owner !== null; owner = owner.parent) {
     const values = owner.opts()
-    const empty = owner.options.find((one) => NEVER_EMPTY.test(one.flags) && values[one.attributeName()] === '')
+    const empty = owner.options.find((one) => {
+      const value: unknown = values[one.attributeName()]
+      return NEVER_EMPTY.test(one.flags) && (value === '' || (Array.isArray(value) && value.includes('')))
+    })
     if (empty !== undefined) throw emptyWord(command, empty.long ?? empty.flags)
   }
 }

@@ -6,15 +6,19 @@ import { configureHelp, helpWords, showExamples, silenceUsage } from './command-
 import { chat } from './commands/chat.ts'
 import { addConfigCommands } from './commands/config-commands.ts'
 import { doctor } from './commands/doctor.ts'
+import { addKeyCommands } from './commands/key-commands.ts'
+import { addLaneCommands } from './commands/lane-commands.ts'
 import { addModelCommands } from './commands/model-commands.ts'
 import { addProfileCommands } from './commands/profile-commands.ts'
 import { quickstart } from './commands/quickstart.ts'
+import { addReservationCommands } from './commands/reservation-commands.ts'
 import { addRouteCommand } from './commands/route.ts'
 import { addRunnerCommands } from './commands/runner-list.ts'
 import { serve } from './commands/serve.ts'
 import { addSlotCommands } from './commands/slot-commands.ts'
 import { status } from './commands/status.ts'
 import { addUsageCommand } from './commands/usage.ts'
+import { addUserCommands } from './commands/user-commands.ts'
 import { describeError, type ErrorReport, errorLines } from './describe-error.ts'
 import { refuseEmptyWords } from './empty-words.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
@@ -103,6 +107,10 @@ export function buildProgram(end: (code: ExitCode) => void): Command {
     .description('run the daemon in the foreground')
     .option('--host <address>', 'address to listen on (default: [server] host, 127.0.0.1)')
     .addOption(port())
+    .option(
+      '--insecure',
+      'listen beyond this machine although no user is defined: whoever reaches it may do everything',
+    )
     .action((_options, command: Command) => serve(command.optsWithGlobals()))
   showExamples(server, ['hal0 serve', 'hal0 serve --port 9000 --home /srv/hal0'])
   const state = program
@@ -136,6 +144,10 @@ ${DEFAULT_SLOT}, or, when it is the name of a slot, the slot to talk with.`,
   addProfileCommands(program)
   addRunnerCommands(program)
   addRouteCommand(program)
+  addLaneCommands(program, end)
+  addReservationCommands(program, end)
+  addUserCommands(program)
+  addKeyCommands(program)
   addConfigCommands(program, end)
   configureHelp(program)
   return program

@@ -10,6 +10,8 @@ export interface StartOptions {
   readonly host?: string
   /** 0 = any free one. */
   readonly port?: number
+  /** Listens beyond this machine although no user is defined. */
+  readonly insecure?: boolean
   /** How the command line names its port flag in the remedy, for example `npm start -- --port N`. */
   readonly portFlag: string
 }
@@ -20,12 +22,13 @@ export interface StartOptions {
  */
 export async function startDaemonHere(options: StartOptions): Promise<Daemon> {
   const { startDaemon } = await import('../daemon.ts')
-  const { home, host, port, portFlag } = options
+  const { home, host, port, insecure = false, portFlag } = options
   try {
     return await startDaemon({
       home,
       ...(host === undefined ? {} : { host }),
       ...(port === undefined ? {} : { port }),
+      ...(insecure ? { insecure } : {}),
     })
   } catch (thrown) {
     const busy = busyAddress(thrown)

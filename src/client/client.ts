@@ -15,9 +15,13 @@ import { parseJson } from '../kernel/read-json.ts'
 import { type ChatRequest, streamChat } from './chat.ts'
 import { type ComfyuiClient, comfyuiClient } from './comfyui.ts'
 import { explainRoute, type RouteQuestion } from './dispatch.ts'
-import { createHttp, type FetchLike } from './http.ts'
+import { createHttp, type HttpOptions } from './http.ts'
+import { type LanesClient, lanesClient } from './lanes.ts'
 import { type ModelsClient, modelsClient } from './models.ts'
+import { type NotificationsClient, notificationsClient } from './notifications.ts'
+import { type PeopleClient, peopleClient } from './people.ts'
 import { type ProfilesClient, profilesClient } from './profiles.ts'
+import { type ReservationsClient, reservationsClient } from './reservations.ts'
 import { type SlotsClient, slotsClient } from './slots.ts'
 import { readUsage, type UsageOptions } from './usage.ts'
 
@@ -33,6 +37,10 @@ export interface Hal0Client {
   readonly profiles: ProfilesClient
   readonly models: ModelsClient
   readonly comfyui: ComfyuiClient
+  readonly lanes: LanesClient
+  readonly reservations: ReservationsClient
+  readonly people: PeopleClient
+  readonly notifications: NotificationsClient
   health(): Promise<Health>
   status(): Promise<Status>
   operation(id: string): Promise<Operation>
@@ -60,21 +68,23 @@ export interface Hal0Client {
   chat(request: ChatRequest): AsyncGenerator<string, void, void>
 }
 
-export interface ClientOptions {
+export interface ClientOptions extends HttpOptions {
   /** `http://HOST:PORT`; a trailing slash does not matter. */
   readonly baseUrl: string
-  /** For tests. The default has no time limits. */
-  readonly fetch?: FetchLike
 }
 
 export function createClient(options: ClientOptions): Hal0Client {
-  const http = createHttp(options.baseUrl, options.fetch)
+  const http = createHttp(options.baseUrl, options)
   return {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     slots: slotsClient(http),
     profiles: profilesClient(http),
     models: modelsClient(http),
     comfyui: comfyuiClient(http),
+    lanes: lanesClient(http),
+    reservations: reservationsClient(http),
+    people: peopleClient(http),
+    notifications: notificationsClient(http),
     health: () => http.json(healthSchema, '/api/health'),
     status: () => http.json(statusSchema, '/api/status'),
     operation: (id) => http.json(operationSchema, `/api/operations/${encodeURIComponent(id)}`),

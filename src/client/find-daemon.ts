@@ -7,7 +7,14 @@ import { parseJson } from '../kernel/read-json.ts'
 /** Where the daemon is, or why nobody knows. `message` is one sentence for people. Source: SPEC 2, 18. */
 export type DaemonLookup =
   | { readonly kind: 'found'; readonly url: string; readonly from: 'HAL0_API_URL' }
-  | { readonly kind: 'found'; readonly url: string; readonly from: 'daemon.json'; readonly pid: number }
+  | {
+      readonly kind: 'found'
+      readonly url: string
+      readonly from: 'daemon.json'
+      readonly pid: number
+      /** For this URL only; undefined = the daemon wrote none. */
+      readonly localKey: string | undefined
+    }
   | {
       readonly kind: 'none'
       readonly reason: 'bad_url' | 'no_file' | 'bad_file' | 'not_running'
@@ -42,7 +49,7 @@ export async function findDaemon(options: {
   if (!isAlive(file.data.pid)) {
     return none('not_running', `The hal0 daemon of ${folderText(options.home)} (pid ${file.data.pid}) is gone.`)
   }
-  return { kind: 'found', url, from: 'daemon.json', pid: file.data.pid }
+  return { kind: 'found', url, from: 'daemon.json', pid: file.data.pid, localKey: file.data.local_key }
 }
 
 /** `/` would read as if everything were meant. */

@@ -25,9 +25,15 @@ export interface Http {
   events(path: string, options?: CallOptions): AsyncGenerator<SseMessage, void, void>
 }
 
-export function createHttp(baseUrl: string, fetchOption?: FetchLike): Http {
+export interface HttpOptions {
+  /** For tests. The default has no time limits. */
+  readonly fetch?: FetchLike | undefined
+  /** An API key, visible ASCII; sent with every call. Absent = none is sent. */
+  readonly key?: string | undefined
+}
+
+export function createHttp(baseUrl: string, { fetch = patientFetch(), key }: HttpOptions = {}): Http {
   const base = baseUrl.replace(/\/+$/, '')
-  const fetch = fetchOption ?? patientFetch()
 
   /** The caller's own abort keeps its reason; everything else means that nobody answers. */
   function failure(thrown: unknown, signal: AbortSignal | undefined): unknown {
@@ -36,7 +42,11 @@ export function createHttp(baseUrl: string, fetchOption?: FetchLike): Http {
   }
 
   async function send(path: string, options: CallOptions = {}): Promise<Response> {
-    const headers = { accept: 'application/json', ...options.headers }
+    const headers = {
+      accept: 'application/json',
+      ...options.headers,
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    }
     const init: RequestInit = {
       method: options.method ?? 'GET',
       headers: options.body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
@@ -50,7 +60,10 @@ export function createHttp(baseUrl: string, fetchOption?: FetchLike): Http {
     } catch (thrown) {
       throw failure(thrown, options.signal)
     }
-    if (response.status >= 400) throw errorOf(response, await readText(response, options.signal))
+    if (response.status >= 400) {
+      const remedy = response.status === 401 && key === undefined ? KEY_NEEDED : undefined
+      throw errorOf(response, await readText(response, options.signal), remedy)
+    }
     return response
   }
 
@@ -112,10 +125,17 @@ function patientFetch(): FetchLike {
   return (url, init) => undiciFetch(url, { ...init, dispatcher })
 }
 
-function errorOf(response: Response, body: string): ClientError {
+/** What helps who sent no key: the daemon cannot know how its clients are given one. */
+const KEY_NEEDED = 'Set HAL0_API_KEY to a key; an admin makes one with `hal0 key create NAME --user U`.'
+
+/** `remedy`: in the place of the daemon's own, unless a header is at fault, such as a Host that it does not know. */
+function errorOf(response: Response, body: string, remedy: string | undefined): ClientError {
   const parsed = errorBodySchema.safeParse(parseJson(body))
   if (!parsed.success) return unexpected(response.status, `HTTP ${response.status}: ${body.slice(0, 200) || '(empty)'}`)
-  return errorFromBody(parsed.data.error, response.status, response.headers.get('retry-after'))
+  const { error } = parsed.data
+  const isKept = remedy === undefined || (error.param !== null && error.param !== 'authorization')
+  const told = isKept ? error : { ...error, details: { ...error.details, remedy } }
+  return errorFromBody(told, response.status, response.headers.get('retry-after'))
 }
 
 /** `status` 0: the error came as an event of a stream that had begun. */

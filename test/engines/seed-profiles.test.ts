@@ -92,7 +92,7 @@ async function assemble(
     tune: {},
     nGpuLayers: -1,
     threads: 1,
-    gpuIndex: undefined,
+    gpus: undefined,
     env: {},
   })
   if (!launch.ok) throw launch.error

@@ -1,4 +1,5 @@
 import { type ProfileRow, profileCreateSchema, profilePatchSchema } from '../../contract/profile.ts'
+import { checked } from '../checked.ts'
 import { UsageError } from '../cli-error.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
@@ -78,22 +79,4 @@ function keysOf(options: TuneOptions): Payload {
 /** An edit stops nothing, so who runs it should know what waits. */
 function usersText({ used_by }: ProfileRow): string {
   return used_by.length === 0 ? '' : `; slots that run it take it up at their next start: ${used_by.join(', ')}`
-}
-
-/** The same check as the daemon's, before anything is asked of it. Errors: UsageError. */
-function checked<T>(
-  schema: {
-    safeParse(input: unknown): { success: true; data: T } | { success: false; error: { issues: readonly Issue[] } }
-  },
-  input: unknown,
-): T {
-  const parsed = schema.safeParse(input)
-  if (parsed.success) return parsed.data
-  const text = parsed.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '))
-  throw new UsageError(`${text.join('; ')}.`)
-}
-
-interface Issue {
-  readonly path: readonly PropertyKey[]
-  readonly message: string
 }

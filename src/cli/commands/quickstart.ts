@@ -7,6 +7,7 @@ import type { Home } from '../../files/home.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
 import { prepareAgentSlot } from '../agent-slot.ts'
 import { CliError, UsageError } from '../cli-error.ts'
+import { clientOf } from '../client-of.ts'
 import { type GlobalOptions, homeOf, outputOf, refuseUrl } from '../globals.ts'
 import { stayWhenOutputFails } from '../lost-output.ts'
 import type { Output } from '../output.ts'
@@ -51,7 +52,7 @@ export async function quickstart(options: QuickstartOptions): Promise<void> {
     portFlag: `${typed.quickstart} --port N`,
   })
   try {
-    const client = createClient({ baseUrl: daemon.url })
+    const client = await ownClient(home, daemon.url)
     if (options.ask !== undefined) return await ask(client, options.ask, signals.first, output)
     const row = await load(client, signals.first, output)
     const facts = {
@@ -79,11 +80,17 @@ function homeToType({ home }: GlobalOptions): string | undefined {
   return named === undefined ? undefined : resolve(named)
 }
 
-/** The daemon of this home, when one really answers. HAL0_API_URL is about other daemons. */
+/** The client of the daemon that this process is. Its own key is in daemon.json by now; HAL0_API_KEY may be another daemon's. */
+async function ownClient(home: Home, url: string): Promise<Hal0Client> {
+  const lookup = await findDaemon({ env: {}, home })
+  return lookup.kind === 'found' && lookup.url === url ? clientOf(lookup, {}) : createClient({ baseUrl: url })
+}
+
+/** The daemon of this home, when one really answers. HAL0_API_URL and HAL0_API_KEY are about other daemons. */
 async function findRunning(home: Home): Promise<{ readonly client: Hal0Client; readonly pid: number } | undefined> {
   const lookup = await findDaemon({ env: {}, home })
   if (lookup.kind !== 'found' || lookup.from !== 'daemon.json') return undefined
-  const client = createClient({ baseUrl: lookup.url })
+  const client = clientOf(lookup, {})
   try {
     await client.health()
     return { client, pid: lookup.pid }

@@ -8,6 +8,8 @@ import { watchStopSignals } from '../stop-signals.ts'
 export interface ServeOptions extends GlobalOptions {
   readonly host?: string
   readonly port?: number
+  /** Also beyond this machine without users. */
+  readonly insecure?: boolean
 }
 
 /** `hal0 serve`: the daemon in the foreground until a signal. JSON: `{url, pid, home}` once it answers. */
@@ -21,6 +23,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     home,
     ...(options.host === undefined ? {} : { host: options.host }),
     ...(options.port === undefined ? {} : { port: options.port }),
+    insecure: options.insecure === true,
     portFlag: 'hal0 serve --port N',
   })
   output.result({ url: daemon.url, pid: process.pid, home: home.label }, () => `hal0 serves ${daemon.url}`)

@@ -41,12 +41,15 @@ function cells(row: SlotRow): string[] {
   ]
 }
 
+/** Who decides what it runs, where that is nobody's own wish. */
+const MANAGED = { arbiter: 'unloaded for images, comes back', lane: 'run by its lane', nobody: '' } as const
+
 /** What a person should know first: whether starts are held back, or images have its memory, why it cannot start, or failed, else what waits for a restart; and which model is not the file's. */
 function remark(row: SlotRow): string {
   const { failure, message, restart_needed, config_problem } = row
   const said = sleepingText(row) ?? config_problem ?? failure?.message ?? message
   const pending = restart_needed.length === 0 ? '' : `restart needed: ${restart_needed.join(', ')}`
   const held = heldText(row) ?? ''
-  const away = row.managed_by === 'arbiter' ? 'unloaded for images, comes back' : ''
+  const away = MANAGED[row.managed_by ?? 'nobody']
   return [held, away, swappedModelText(row) ?? '', said || pending].filter((part) => part !== '').join('; ')
 }

@@ -1,35 +1,48 @@
-import type { Hal0Client } from '../../client/client.ts'
 import { ClientError } from '../../client/client-errors.ts'
 import type { Capacity } from '../../contract/capacity.ts'
+import type { LaneRow } from '../../contract/lane.ts'
 import { missingProgramIn } from '../../contract/missing-program.ts'
 import type { SlotRow } from '../../contract/slot-row.ts'
 import type { Status } from '../../contract/status.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
+import { bookingText, targetText } from '../lane-words.ts'
 import { bytesText } from '../size-text.ts'
 import { heldText } from '../slot-words.ts'
+import { openZone } from '../time-zone.ts'
 
-/** `hal0 status`. JSON: the answer of GET /api/status, with `breakers` (by slot) and `memory` (pools; null = the daemon could not tell). */
+/** `hal0 status`. JSON: the answer of GET /api/status, with `breakers` (by slot), `memory` (pools) and `lanes` (rows); null = the daemon could not tell. */
 export async function status(globals: GlobalOptions): Promise<void> {
   const output = outputOf(globals)
   const client = await connect(globals)
-  const [facts, rows, memory] = await Promise.all([client.status(), client.slots.list(), readPools(client)])
+  const [facts, rows, memory, lanes] = await Promise.all([
+    client.status(),
+    client.slots.list(),
+    toldOrNull(async () => (await client.capacity()).pools),
+    toldOrNull(() => client.lanes.list()),
+  ])
   const held = rows.filter(({ breaker }) => breaker !== null)
   const breakers = Object.fromEntries(held.map(({ name, breaker }) => [name, breaker]))
-  output.result({ ...facts, breakers, memory }, () =>
+  output.result({ ...facts, breakers, memory, lanes }, () =>
     output.table(
       ['KEY', 'VALUE'],
-      [...lines(facts), ...problemLines(facts), ...breakerLines(held), ...memoryLines(memory ?? [])],
+      [
+        ...lines(facts),
+        ...problemLines(facts),
+        ...breakerLines(held),
+        ...laneLines(lanes ?? []),
+        ...memoryLines(memory ?? []),
+      ],
     ),
   )
 }
 
 type Pools = Capacity['pools']
 
-/** The status is told even where reading memory fails. */
-async function readPools(client: Hal0Client): Promise<Pools | null> {
+/** The status is told even where a part of it cannot be. */
+async function toldOrNull<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
-    return (await client.capacity()).pools
+    return await ask()
   } catch (cause) {
     if (cause instanceof ClientError) return null
     throw cause
@@ -63,6 +76,16 @@ function breakerLines(rows: readonly SlotRow[]): string[][] {
     if (held !== undefined) return [['breaker', `${row.name}: ${held}`]]
     const program = row.state === 'error' ? missingProgramIn(row.config_problem) : undefined
     return program === undefined ? [] : [['slot', `${row.name}: needs a program: ${program}`]]
+  })
+}
+
+/** One line per lane. */
+function laneLines(rows: readonly LaneRow[]): string[][] {
+  if (rows.length === 0) return []
+  const zone = openZone(undefined)
+  return rows.map((row) => {
+    const booked = row.next === null ? '' : `; next ${bookingText(row.next, zone)}`
+    return ['lane', `${row.name}: ${targetText(row.target)} [${row.reason}], ${row.phase}${booked}`]
   })
 }
 

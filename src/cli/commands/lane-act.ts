@@ -1,0 +1,60 @@
+import { laneManualRequestSchema } from '../../contract/lane.ts'
+import { checked } from '../checked.ts'
+import { connect } from '../connect.ts'
+import { type GlobalOptions, outputOf } from '../globals.ts'
+import { targetText } from '../lane-words.ts'
+import { loadTimeText, withSlotProgress } from '../slot-progress.ts'
+import { openTimes, type TimeZoneOption } from '../times.ts'
+
+export interface LaneLoadOptions extends GlobalOptions, TimeZoneOption {
+  readonly profile?: string
+  readonly until?: string
+}
+
+/** `hal0 lane load NAME MODEL`, and with null `hal0 lane unload NAME`: a manual choice. JSON: the answer of POST /api/lanes/NAME/manual. */
+export async function laneChoose(name: string, model: string | null, options: LaneLoadOptions): Promise<void> {
+  const output = outputOf(options)
+  const until = openTimes(options, output).readIso('--until', options.until)
+  const { profile } = options
+  const request = checked(laneManualRequestSchema, {
+    model,
+    ...(profile === undefined ? {} : { profile }),
+    ...(until === undefined ? {} : { until }),
+  })
+  const answer = await (await connect(options)).lanes.setManual(name, request)
+  output.result(answer, () => `lane ${name}: ${answer.message}`)
+}
+
+/** `hal0 lane clear NAME`. JSON: the row. */
+export async function laneClear(name: string, options: GlobalOptions): Promise<void> {
+  const output = outputOf(options)
+  const row = await (await connect(options)).lanes.clearManual(name)
+  output.result(row, () => `lane ${name}: no manual choice; ${targetText(row.target)} [${row.reason}]`)
+}
+
+/** `hal0 lane reload NAME`. JSON: the row of its slot. */
+export async function laneReload(name: string, options: GlobalOptions): Promise<void> {
+  const output = outputOf(options)
+  const client = await connect(options)
+  const result = await withSlotProgress(client, name, output, async () => ({
+    done: true,
+    slot: await client.lanes.reload(name),
+  }))
+  if (!result.done) return
+  const { slot } = result
+  const model = slot.model_id === null ? '' : ` with ${slot.model_id}`
+  output.result(slot, () => `lane ${name} is ${slot.state}${model}${loadTimeText(slot)}`)
+}
+
+/** `hal0 lane calendar NAME`: the URL of its feed, alone on stdout. JSON: `{lane, url}`. */
+export async function laneCalendar(name: string, options: GlobalOptions): Promise<void> {
+  const output = outputOf(options)
+  const client = await connect(options)
+  // A slip in the name must not cost the old token.
+  await client.lanes.show(name)
+  output.note('This makes a new token: every feed address of yours that was made before ends now, for all lanes.')
+  const token = await client.people.createCalendarToken()
+  const url = `${client.baseUrl}/api/lanes/${encodeURIComponent(name)}/calendar.ics?token=${encodeURIComponent(token)}`
+  output.result({ lane: name, url }, () => url)
+  output.note('Who has this address reads the bookings of the lane as you do; it is shown this once.')
+}

@@ -1,0 +1,45 @@
+import type { SessionInfo, UserRow } from '../../contract/user.ts'
+import { connect } from '../connect.ts'
+import { type GlobalOptions, outputOf } from '../globals.ts'
+
+/** `hal0 user list`. JSON: `{users: [row, …]}`, the rows of GET /api/users. */
+export async function userList(options: GlobalOptions): Promise<void> {
+  const output = outputOf(options)
+  const users = await (await connect(options)).people.users()
+  if (users.length === 0 && !output.json) {
+    output.note('no users: everybody on this machine is the admin; `hal0 user create NAME --admin` makes the first')
+  }
+  output.result({ users }, () =>
+    users.length === 0
+      ? ''
+      : output.table(['NAME', 'ROLE', 'SIGNS IN', 'E-MAIL', 'TIME ZONE', 'STATE'], users.map(cells)),
+  )
+}
+
+function cells({ name, role, has_password, email, time_zone, disabled_at }: UserRow): string[] {
+  const state = disabled_at === null ? 'may come in' : 'disabled'
+  return [name, role, has_password ? 'with a password' : 'by key only', email ?? '-', time_zone ?? 'UTC', state]
+}
+
+/** `hal0 user whoami`. JSON: the answer of GET /api/session. */
+export async function userWhoami(options: GlobalOptions): Promise<void> {
+  const output = outputOf(options)
+  const session = await (await connect(options)).people.session()
+  output.result(session, () => whoText(session))
+}
+
+/** Who the daemon takes the caller for, in one line. */
+export function whoText({ kind, role, user, expires_at }: Omit<SessionInfo, 'needs_set_up'>): string {
+  switch (kind) {
+    case 'open':
+      return `the ${role} of this machine: no user is defined`
+    case 'local':
+      return `the ${role} of this machine, by the daemon's own key`
+    case 'key':
+    case 'session': {
+      const how = kind === 'key' ? 'by key' : 'signed in'
+      const until = expires_at === null ? '' : `, until ${expires_at}`
+      return `${user?.name ?? 'somebody'} (${role}), ${how}${until}`
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import {
+  type KeyMade,
+  type KeyRequest,
+  type KeyRow,
+  keyListSchema,
+  keyMadeSchema,
+  keyRowSchema,
+  type SessionInfo,
+  sessionSchema,
+  type UserChange,
+  type UserMade,
+  type UserRequest,
+  type UserRow,
+  userListSchema,
+  userMadeSchema,
+  userRowSchema,
+} from '../contract/user.ts'
+import type { Http } from './http.ts'
+
+const calendarTokenSchema = z.object({ token: z.string().min(1) })
+
+/** Users, keys, and who is asking. Errors of every call: ClientError, UnreachableError. Source: SPEC 14, 16. */
+export interface PeopleClient {
+  /** In order of name. */
+  users(): Promise<readonly UserRow[]>
+  /** `user`: name or id, as everywhere here. */
+  user(user: string): Promise<UserRow>
+  /** The key's secret is told in this answer and never again. */
+  createUser(request: UserRequest): Promise<UserMade>
+  /** Absent keys stay, null takes a value away. */
+  changeUser(user: string, change: UserChange): Promise<UserRow>
+  removeUser(user: string): Promise<void>
+  /** Newest first. Own ones; an admin's: everybody's, or those of `user`. */
+  keys(options?: { readonly user?: string | undefined }): Promise<readonly KeyRow[]>
+  /** The secret is told in this answer and never again. */
+  createKey(request: KeyRequest): Promise<KeyMade>
+  /** By id or first characters. */
+  revokeKey(key: string): Promise<KeyRow>
+  session(): Promise<SessionInfo>
+  /** A new token for calendar feeds; the one before ends. */
+  createCalendarToken(): Promise<string>
+}
+
+/** The calls of `PeopleClient` over one connection. */
+export function peopleClient(http: Http): PeopleClient {
+  const at = (user: string) => `/api/users/${encodeURIComponent(user)}`
+  return {
+    users: async () => (await http.json(userListSchema, '/api/users')).users,
+    user: (user) => http.json(userRowSchema, at(user)),
+    createUser: (body) => http.json(userMadeSchema, '/api/users', { method: 'POST', body }),
+    changeUser: (user, body) => http.json(userRowSchema, at(user), { method: 'PATCH', body }),
+    async removeUser(user) {
+      await http.text(at(user), { method: 'DELETE' })
+    },
+    keys: async ({ user } = {}) => (await http.json(keyListSchema, '/api/keys', { query: { user } })).keys,
+    createKey: (body) => http.json(keyMadeSchema, '/api/keys', { method: 'POST', body }),
+    revokeKey: (key) => http.json(keyRowSchema, `/api/keys/${encodeURIComponent(key)}`, { method: 'DELETE' }),
+    session: () => http.json(sessionSchema, '/api/session'),
+    createCalendarToken: async () =>
+      (await http.json(calendarTokenSchema, '/api/calendar-token', { method: 'POST' })).token,
+  }
+}
