@@ -7,7 +7,7 @@ import type { EventBus } from './events/bus.ts'
 import type { Home } from './files/home.ts'
 import type { Fleet } from './fleet.ts'
 import type { Clock } from './kernel/clock.ts'
-import { messageOf } from './kernel/errors.ts'
+import { Hal0Error, messageOf } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
 import type { Bookings } from './lanes/bookings/bookings.ts'
 import { createBookings } from './lanes/bookings/create-bookings.ts'
@@ -20,6 +20,7 @@ import { openModelBook } from './lanes/model-facts.ts'
 import { createNotices } from './lanes/notices/create-notices.ts'
 import type { Notices } from './lanes/notices/notices.ts'
 import { createLaneSlot } from './lanes/real-lane-slot.ts'
+import { type Booking, isBlocking } from './lanes/rules/booking.ts'
 import { NOTHING } from './lanes/rules/lane-target.ts'
 
 /** Lanes, their bookings, and who is told of them. */
@@ -121,11 +122,18 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
     onRetired: (lane) => void forget(lane),
   })
   later.lanes = lanes
+  const files = createLaneAdmin({ home, knownRunners: deps.knownRunners, written: deps.settingsWritten })
   lanes.look()
 
   return {
     lanes,
-    laneFiles: createLaneAdmin({ home, knownRunners: deps.knownRunners, written: deps.settingsWritten }),
+    laneFiles: {
+      ...files,
+      remove: async (name) => {
+        refuseBooked(name, calendar.upcoming(name, clock.nowMs()).filter(isBlocking))
+        await files.remove(name)
+      },
+    },
     bookings,
     notices,
     adoptLocal: (userId) => book.adoptLocal(userId),
@@ -139,4 +147,22 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
       book.close()
     },
   }
+}
+
+/** People count on what they have booked. Errors: `reservation.state`. */
+function refuseBooked(lane: string, open: readonly Booking[]): void {
+  const [first] = open
+  if (first === undefined) return
+  const which = open.length === 1 ? `reservation ${first.id}` : `${open.length} reservations (the next is ${first.id})`
+  throw Hal0Error.of(
+    'reservation.state',
+    `lane ${lane} has ${which} that ${open.length === 1 ? 'is' : 'are'} not over`,
+    {
+      details: {
+        lane,
+        reservations: open.map(({ id }) => id),
+        remedy: `Cancel first: \`hal0 reservation cancel ${first.id}\`; \`hal0 reservation list --lane ${lane}\` shows them.`,
+      },
+    },
+  )
 }

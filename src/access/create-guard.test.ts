@@ -168,7 +168,9 @@ describe('once users are defined', () => {
     ['POST /api/slots', {}, 'auth.forbidden origin'],
     ['POST /api/slots', { Origin: 'http://127.0.0.1:3000' }, 'auth.forbidden origin'],
     ['POST /v1/chat/completions', { Origin: 'http://localhost:3000' }, 'auth.forbidden origin'],
-    ['GET /upstream/agent/x', { 'Sec-Fetch-Site': 'same-site' }, 'auth.forbidden sec-fetch-site'],
+    ['GET /v1/models', { 'Sec-Fetch-Site': 'same-site' }, 'auth.forbidden sec-fetch-site'],
+    // An engine's own page has the origin of hal0's.
+    ['GET /upstream/agent/x', {}, 'auth.required cookie'],
   ] as const)('a session: %s %j: %s', (line, headers, expected) => {
     expect(ask(line, { ...headers, Cookie: `other=1; ${cookie}` })).toContain(expected)
   })

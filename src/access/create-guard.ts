@@ -7,7 +7,7 @@ import { createOpenGuard, type Guard, type OpenDoor } from './guard.ts'
 import type { LocalKey } from './local-key.ts'
 import { originOf } from './request-origin.ts'
 import { findOriginFault } from './rules/page-origin.ts'
-import { routeClassOf } from './rules/route-class.ts'
+import { isUpstream, routeClassOf } from './rules/route-class.ts'
 import { readCredentials, type SentCredentials } from './rules/sent-credentials.ts'
 
 export interface GuardDeps {
@@ -67,6 +67,13 @@ export function createGuard(deps: GuardDeps): { readonly guard: Guard; readonly 
 
   /** Of several cookies of that name the one that counts: browsers keep old ones, and those of other ports of the same host. */
   function bySession(request: IncomingMessage, sessions: readonly string[]): Admitted {
+    // A page that an engine brings has the same origin as hal0's own: no browser's sign-in may stand behind what it asks for.
+    if (isUpstream(request.url ?? '')) {
+      return refused(
+        "An engine's own pages and routes need a key; a sign-in in the browser does not count there.",
+        'cookie',
+      )
+    }
     for (const token of sessions) {
       const found = credentials.session(token)
       if (!found.ok) continue

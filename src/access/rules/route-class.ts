@@ -25,6 +25,11 @@ export function routeClassOf(target: string): RouteClass {
   return 'page'
 }
 
+/** Is it an engine's own route, passed on as it is? By the raw request target. */
+export function isUpstream(target: string): boolean {
+  return isBelow(target.split(/[?#]/, 1)[0] ?? '', '/upstream')
+}
+
 function isBelow(path: string, root: string): boolean {
   return path === root || path.startsWith(`${root}/`)
 }
