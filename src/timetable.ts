@@ -58,9 +58,14 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
   const { home, live, liveLanes, targets, fleet, people, bus, clock, log } = deps
   const { slots, store } = fleet
   // A bad variable is told at the start, not when the first lane looks.
-  schedulerSettingsOf(live.settings(), process.env)
+  let numbers = { of: live.settings(), are: schedulerSettingsOf(live.settings(), process.env) }
   const publish: EventBus['publish'] = (event) => bus.publish(event)
-  const scheduler = () => schedulerSettingsOf(live.settings(), process.env)
+  /** Asked at each look of each lane. */
+  const scheduler = () => {
+    const settings = live.settings()
+    if (numbers.of !== settings) numbers = { of: settings, are: schedulerSettingsOf(settings, process.env) }
+    return numbers.are
+  }
   const models = await openModelBook(home, log)
   const times = new LoadTimes({
     loads: store.loads,
@@ -115,6 +120,7 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
     files: liveLanes,
     settings: scheduler,
     tell: (notice) => notices.tell(notice),
+    wasTold: (event, reservationId) => notices.wasTold(event, reservationId),
     manual: openManualStore(store.db),
     slotOf: (name) => createLaneSlot({ name, slots, targets, bus }),
     slotRow: (name) => slots.row(name),

@@ -1,4 +1,5 @@
-// The process in which the bench's client runs: takes one job, answers with its result.
+// The process in which the bench's client runs, or a timetable: takes one job, answers with its result.
+import { scheduler } from '../scheduler/measure.mjs'
 import { aborts } from './aborts.mjs'
 import { flood } from './flood.mjs'
 import { held } from './held.mjs'
@@ -10,7 +11,7 @@ import { upload } from './upload.mjs'
 /** @typedef {{ ask: (milestone: string) => Promise<void> }} Parent Tells how far we are; resolves when we may go on. */
 
 /** @type {Record<string, (job: any, parent: Parent) => Promise<unknown>>} */
-const JOBS = { aborts, flood, held, paced, stalled, streams, upload }
+const JOBS = { aborts, flood, held, paced, scheduler, stalled, streams, upload }
 
 /** The parent may be gone already; then there is nobody to tell. @param {unknown} message */
 const tell = (message) => process.send?.(message, undefined, undefined, () => {})

@@ -13,6 +13,7 @@ export const FULL = {
   stalledClients: 100,
   abortRounds: 2,
   aborts: 10,
+  schedulerRounds: 3,
 }
 /** Shows that everything works. */
 export const QUICK = {
@@ -25,6 +26,7 @@ export const QUICK = {
   openStreams: [1000],
   abortRounds: 1,
   aborts: 3,
+  schedulerRounds: 1,
 }
 
 /**
@@ -40,6 +42,7 @@ export const QUICK = {
  * @property {number} stalledClients
  * @property {number} abortRounds
  * @property {number} aborts per round, side and phase
+ * @property {number} schedulerRounds
  */
 
 /**

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import Table from 'cli-table3'
 
-/** `engine` is the engine's own time, measured by hand, where a line has that. */
-const COLUMNS = ['direct', 'engine', 'nginx', 'bare', 'hal0']
+/** `engine` is the engine's own time, measured by hand, and `one lane` the same with a single lane, where a line has that. */
+const COLUMNS = ['direct', 'engine', 'one lane', 'nginx', 'bare', 'hal0']
 
 /** @param {number | undefined} value @param {string} unit */
 function show(value, unit) {

@@ -1,7 +1,7 @@
 // What the bench promises: every row of the table, its gate and its goal. The only place where these numbers are.
 
 /**
- * @typedef {{ times: number, of: 'bare' | 'nginx' | 'direct' | 'engine' } | { atMost: number }} Bound Of another side of the same run, or an amount in the row's unit.
+ * @typedef {{ times: number, of: 'bare' | 'nginx' | 'direct' | 'engine' | 'one lane' } | { atMost: number }} Bound Of another side of the same run, or an amount in the row's unit.
  * @typedef {object} Row
  * @property {string} line
  * @property {string} key of the rounds' numbers
@@ -18,6 +18,12 @@ const BARE = (/** @type {number} */ times) => /** @type {const} */ ({ times, of:
 const NGINX = (/** @type {number} */ times) => /** @type {const} */ ({ times, of: 'nginx' })
 /** Of a process of its own, on another core: less than this is the scheduler. */
 const LEAST_ADDED_MS = 0.05
+
+/** Per lane that is touched, beside a timetable of one lane. */
+const ONE_LANE = /** @type {const} */ ({ times: 2, of: 'one lane' })
+
+/** Less than this is how near to the processor the lanes' objects are: those of one lane never leave its caches. */
+const LEAST_REQUEST_NS = 500
 
 /** Flat memory: 75 MB more in a file may move the moment of a garbage collection, no more. */
 const FLAT_MIB = 16
@@ -147,4 +153,55 @@ export const ROWS = [
   },
   { line: 'abort', key: 'mid_p50', name: 'abort seen p50, mid-stream', unit: 'ms' },
   { line: 'abort', key: 'mid_max', name: 'abort seen max, mid-stream', unit: 'ms', gate: { atMost: 250 } },
+  {
+    line: 'scheduler',
+    key: 'tick_us',
+    name: 'tick of one lane, of 200 with 50,000 reservations',
+    unit: 'µs',
+    gate: ONE_LANE,
+  },
+  {
+    line: 'scheduler',
+    key: 'tick_all_us',
+    name: 'ticks of all 200 lanes at once, per lane',
+    unit: 'µs',
+    gate: ONE_LANE,
+  },
+  {
+    line: 'scheduler',
+    key: 'change_ms',
+    name: 'bookings end or start on all lanes at once, per lane',
+    unit: 'ms',
+    gate: ONE_LANE,
+  },
+  {
+    line: 'scheduler',
+    key: 'book_ms',
+    name: 'making a booking',
+    unit: 'ms',
+    gate: ONE_LANE,
+  },
+  {
+    line: 'scheduler',
+    key: 'book_cpu_ms',
+    name: 'making a booking, processor only',
+    unit: 'ms',
+    gate: ONE_LANE,
+  },
+  {
+    line: 'scheduler',
+    key: 'check_ms',
+    name: 'check of a booking',
+    unit: 'ms',
+    gate: ONE_LANE,
+  },
+  {
+    line: 'scheduler',
+    key: 'request_ns',
+    name: 'a request at the door of a lane',
+    unit: 'ns',
+    leastBase: LEAST_REQUEST_NS,
+    gate: ONE_LANE,
+    goal: { atMost: 2000 },
+  },
 ]

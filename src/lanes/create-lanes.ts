@@ -37,6 +37,8 @@ export interface LanesDeps {
   readonly bookings: Pick<Bookings, 'list'>
   readonly people: Pick<People, 'byId'>
   readonly tell: Notices['tell']
+  /** Absent = only what this life told counts. */
+  readonly wasTold?: Notices['wasTold']
   readonly manual: ManualStore
   readonly models: Pick<ModelBook, 'targetOf' | 'fingerprintOf' | 'refresh'>
   readonly times: Pick<LoadTimes, 'estimate'>
@@ -133,6 +135,7 @@ export function createLanes(deps: LanesDeps): OpenLanes {
         refreshModels,
         nameOfUser,
         tell: deps.tell,
+        ...(deps.wasTold === undefined ? {} : { wasTold: deps.wasTold }),
         describeHolders: () => deps.describeHolders(name),
       })
       actors.set(name, actor)

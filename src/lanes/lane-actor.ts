@@ -151,7 +151,7 @@ export class LaneActor {
       ownerName: running === undefined ? undefined : nameOfUser(running.ownerId),
       phase,
       target: decision.target,
-      remainingMs: this.#drive.remainingMs(nowMs, facts().drainMs, estimateMs),
+      remainingMs: this.#drive.remainingMs(nowMs, () => facts().drainMs, estimateMs),
       failure: waits?.failure,
       retryInMs: waits?.reviewAtMs === undefined ? undefined : Math.max(0, waits.reviewAtMs - nowMs),
       storeProblem: calendar.problem,

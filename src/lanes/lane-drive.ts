@@ -207,10 +207,10 @@ export class LaneDrive {
   }
 
   /** When can it probably serve? ms from now; undefined = nothing is on its way. */
-  remainingMs(nowMs: number, drainMs: number, estimateMs: (target: LaneTarget) => number): number | undefined {
+  remainingMs(nowMs: number, drainMs: () => number, estimateMs: (target: LaneTarget) => number): number | undefined {
     const change = this.#switch
     if (change === undefined) return undefined
-    const sinceMs = change.loadingSinceMs ?? Math.max(nowMs, change.begunMs + drainMs)
+    const sinceMs = change.loadingSinceMs ?? Math.max(nowMs, change.begunMs + drainMs())
     return Math.max(SECOND_MS, sinceMs + estimateMs(change.target) - nowMs)
   }
 

@@ -13,6 +13,8 @@ export interface LaneTellerDeps {
   readonly log: Log
   readonly publish: (event: NewEvent) => void
   readonly tell: Notices['tell']
+  /** Absent = only what this life told counts. */
+  readonly wasTold?: Notices['wasTold']
   readonly describeHolders: () => Promise<string>
 }
 
@@ -81,10 +83,10 @@ export class LaneTeller {
   /** The lane is on this now. */
   arrived(target: LaneTarget, booking: Booking | undefined): void {
     if (booking === undefined || !sameTarget(targetOf(booking), target)) return
-    if (booking.use.kind === 'exclusive') void this.#lookAtMemory(booking)
-    else if (this.#fallbackOf.delete(booking.id)) {
-      this.#deps.tell({ event: 'recovered', booking, occasion: '', detail: '' })
-    }
+    if (booking.use.kind === 'exclusive') return void this.#lookAtMemory(booking)
+    // Also who was told by a daemon that was killed meanwhile hears that it is over.
+    const isKnown = this.#fallbackOf.delete(booking.id) || this.#deps.wasTold?.('fallback', booking.id) === true
+    if (isKnown) this.#deps.tell({ event: 'recovered', booking, occasion: '', detail: '' })
   }
 
   /** Before the whole card is somebody's: is it really empty? Source: SPEC 12 "Before an exclusive start". */

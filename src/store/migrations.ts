@@ -127,7 +127,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX reservations_by_lane ON reservations (lane, start_ms);
       CREATE INDEX reservations_open ON reservations (lane, end_ms) WHERE status IN ('pending', 'approved', 'active');
-      CREATE INDEX reservations_by_owner ON reservations (owner_id, start_ms);
+      CREATE INDEX reservations_by_owner ON reservations (owner_id, lane, end_ms);
       CREATE INDEX reservations_by_series ON reservations (series_id) WHERE series_id IS NOT NULL;
       CREATE TABLE reservation_members (
         reservation_id TEXT NOT NULL REFERENCES reservations (id) ON DELETE CASCADE,

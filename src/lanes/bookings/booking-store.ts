@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Clock } from '../../kernel/clock.ts'
 import { messageOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
-import { durably } from '../../store/durably.ts'
+import { durably, soon } from '../../store/durably.ts'
 import { type BookingOutageDeps, createBookingOutage, unavailable } from './booking-outage.ts'
 import { createMirror, type Mirror } from './mirror.ts'
 import type { Reservation } from './reservation.ts'
@@ -21,10 +21,10 @@ export interface BookingStore {
   /** Errors: `lane.store_unavailable`, those of `work`. */
   read<T>(work: (table: ReservationTable) => T): T
   /**
-   * One transaction, on the disk when this returns; then the mirror follows, and the listeners are told. Nothing of this process comes between.
-   * Errors: `lane.store_unavailable`, those of `work`; then nothing of it is written.
+   * One transaction, on the disk when this returns (`soon`: what the clock says again after a power cut need not be waited for); then the mirror
+   * follows, and the listeners are told. Nothing of this process comes between. Errors: `lane.store_unavailable`, those of `work`; then nothing of it is written.
    */
-  write<T>(work: (table: ReservationTable) => Written<T>): T
+  write<T>(work: (table: ReservationTable) => Written<T>, transaction?: typeof durably): T
   /** Writes what is owed (first uses), and tries a store that failed, if it is time. Never throws. */
   tend(): void
   /** As the store has it: somebody else has written there. Never throws. */
@@ -99,13 +99,13 @@ export function createBookingStore(deps: BookingStoreDeps): BookingStore {
     }
   }
 
-  function write<T>(work: (table: ReservationTable) => Written<T>): T {
+  function write<T>(work: (table: ReservationTable) => Written<T>, transaction: typeof durably = durably): T {
     const written = attempt((from) => {
       if (db === undefined) throw unavailable('there is no hal0.db')
       // While it failed somebody else may have written.
       if (outage.problem !== undefined) load(from)
       const uses = [...owed]
-      const done = durably(db, () => {
+      const done = transaction(db, () => {
         for (const [id, usedMs] of uses) from.setFirstUsed(id, usedMs)
         return work(from)
       })
@@ -127,7 +127,7 @@ export function createBookingStore(deps: BookingStoreDeps): BookingStore {
         // Writes a page, so that a full disk shows.
         if (isOff) db.pragma(`user_version = ${Number(db.pragma('user_version', { simple: true }))}`)
         return { value: undefined, changed: [] }
-      })
+      }, soon)
     } catch (cause) {
       log.debug({ reason: messageOf(cause) }, 'the reservations could not be written')
     }

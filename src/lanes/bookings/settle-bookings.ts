@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Hal0Error, messageOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { isoTime, MINUTE_MS, SECOND_MS } from '../../kernel/units.ts'
+import { soon } from '../../store/durably.ts'
 import { type DueChange, dueChanges, dueReminders, nextDueMs } from '../rules/due-change.ts'
 import { RETRY_AFTER_S } from './booking-outage.ts'
 import type { BookingStore } from './booking-store.ts'
@@ -77,7 +78,7 @@ export function createSettler({ store, teller, clock, log }: SettlerDeps): Settl
         written.push({ word: WORDS[kind], after })
       }
       return { value: written, changed: [...latest.values()] }
-    })
+    }, soon)
     for (const { word, after } of done) {
       teller.event(word, after, undefined)
       if (word === 'released') tellOnce('ended', after, '', `It was released: ${after.note ?? ''}.`)

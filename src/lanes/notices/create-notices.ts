@@ -189,6 +189,14 @@ export function createNotices(deps: NoticesDeps): Notices {
 
   return {
     tell,
+    wasTold(event, reservationId) {
+      if (waiting.all().some((notice) => notice.event === event && notice.reservationId === reservationId)) return true
+      try {
+        return tables?.notices.hasAny({ event, reservationId }) === true
+      } catch {
+        return false
+      }
+    },
     list: (userId, options) =>
       asked(() =>
         [...waiting.list(userId, options.unreadOnly), ...(tables?.notices.list(userId, options) ?? [])]

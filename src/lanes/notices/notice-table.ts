@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { type NoticeEvent, type NotificationRow, notificationRowSchema } from '../../contract/notification.ts'
 import { isoTime } from '../../kernel/units.ts'
-import { durably } from '../../store/durably.ts'
+import { soon } from '../../store/durably.ts'
 import type { Channel } from './delivery-table.ts'
 
 /** A notice for one person, not written yet. */
@@ -36,6 +36,8 @@ export interface NoticeTable {
    */
   add(notices: readonly NewNotice[], limits: { readonly perUser: number }): number
   has(key: NoticeKey): boolean
+  /** Was anybody told it, whatever the occasion? */
+  hasAny(key: Pick<NoticeKey, 'reservationId' | 'event'>): boolean
   /** Newest first. A row that is no notice (edited by hand) is left out. */
   list(userId: string, options: { readonly unreadOnly: boolean; readonly limit: number }): readonly NotificationRow[]
   unread(userId: string): number
@@ -72,6 +74,9 @@ export function openNoticeTable(db: Database): NoticeTable {
     SELECT 1 FROM notifications
     WHERE reservation_id = @reservationId AND event = @event AND occasion = @occasion AND user_id = @userId
   `)
+  const knownToAny = db.prepare<Pick<NoticeKey, 'reservationId' | 'event'>>(
+    'SELECT 1 FROM notifications WHERE reservation_id = @reservationId AND event = @event LIMIT 1',
+  )
   const columns = 'id, event, reservation_id, lane, title, body, created_at_ms, read_at_ms'
   const all = db.prepare<[string, number], Row>(
     `SELECT ${columns} FROM notifications WHERE user_id = ? ORDER BY id DESC LIMIT ?`,
@@ -108,9 +113,10 @@ export function openNoticeTable(db: Database): NoticeTable {
 
   return {
     add: (notices, { perUser }) =>
-      db.inTransaction ? nested(notices, perUser) : durably(db, () => write(notices, perUser)),
+      db.inTransaction ? nested(notices, perUser) : soon(db, () => write(notices, perUser)),
     has: ({ reservationId, event, occasion, userId }) =>
       known.get({ reservationId, event, occasion, userId }) !== undefined,
+    hasAny: ({ reservationId, event }) => knownToAny.get({ reservationId, event }) !== undefined,
     list: (userId, { unreadOnly, limit }) =>
       (unreadOnly ? unreadOnes : all).all(userId, limit).flatMap((row) => rowOf(row) ?? []),
     unread: (userId) => countUnread.get(userId) ?? 0,

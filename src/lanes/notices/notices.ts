@@ -20,6 +20,8 @@ export interface Notice {
 export interface Notices {
   /** Never throws; while the store cannot be written it is kept and told later. Within a transaction on hal0.db it is part of that one. */
   tell(notice: Notice): void
+  /** Was anybody told this of the booking, also in an earlier life of hal0? False while it cannot be read. */
+  wasTold(event: NoticeEvent, reservationId: string): boolean
   /** Newest first. */
   list(userId: string, options: { readonly unreadOnly: boolean; readonly limit: number }): readonly NotificationRow[]
   unread(userId: string): number
