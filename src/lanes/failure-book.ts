@@ -11,6 +11,8 @@ const FORGOTTEN_AFTER_MS = HOUR_MS
 interface Entry {
   readonly target: LaneTarget
   readonly failure: TargetFailure
+  /** Of model and profile, when it failed. */
+  readonly fingerprint: string
   /** It is up again; only another failure soon makes it count. */
   readonly isOver: boolean
 }
@@ -44,17 +46,12 @@ export class FailureBook {
     },
   ): TargetFailure {
     const key = targetKey(target)
-    const before = this.#entries.get(key)?.failure
+    const fingerprint = this.#fingerprintOf(target)
+    const known = this.#entries.get(key)?.failure
+    const before = known !== undefined && what.nowMs - known.failedAtMs < FORGOTTEN_AFTER_MS ? known : undefined
     const isPermanent = isPermanentFailure(what.code, what.message, what.cause ?? undefined)
-    const failure = nextFailure(
-      before !== undefined && what.nowMs - before.failedAtMs < FORGOTTEN_AFTER_MS ? before : undefined,
-      {
-        ...what,
-        isPermanent,
-        fingerprint: this.#fingerprintOf(target),
-      },
-    )
-    this.#entries.set(key, { target, failure, isOver: false })
+    const failure = nextFailure(before, { ...what, isPermanent, fingerprint })
+    this.#entries.set(key, { target, failure, fingerprint, isOver: false })
     return failure
   }
 
@@ -78,10 +75,11 @@ export class FailureBook {
   /** Failures of a model or profile that is another by now are over; those of the future are of a clock that was set back. */
   review(nowMs: number): void {
     for (const [key, entry] of this.#entries) {
-      const { target, failure } = entry
-      if (failure.failedAtMs > nowMs) this.#entries.set(key, { ...entry, failure: { ...failure, failedAtMs: nowMs } })
-      if (failure.retry.kind === 'never' && failure.retry.fingerprint !== this.#fingerprintOf(target))
-        this.#entries.delete(key)
+      const { target, failure, fingerprint } = entry
+      if (fingerprint !== this.#fingerprintOf(target)) this.#entries.delete(key)
+      else if (failure.failedAtMs > nowMs) {
+        this.#entries.set(key, { ...entry, failure: { ...failure, failedAtMs: nowMs } })
+      }
     }
   }
 

@@ -52,14 +52,17 @@ const cleanFiles: Readonly<Record<string, string>> = {
   'src/version.ts': 'export const version = 0\n',
   'src/daemon-log.ts': 'export const log = 0\n',
   'src/fleet.ts': 'export const fleets = 0\n',
+  'src/simulator.ts': "import { lanes } from './lanes/lane.ts'\n\nexport const simulator = lanes\n",
   'src/live-runners.ts': 'export const runners = 0\n',
   'src/management.ts': 'export const management = 0\n',
   'src/gateway-wiring.ts': 'export const wiring = 0\n',
+  'src/timetable.ts': 'export const timetables = 0\n',
+  'src/access-wiring.ts': 'export const doors = 0\n',
   'src/front-door.ts': "import { version } from './version.ts'\n\nexport const door = version\n",
   'src/daemon.ts':
-    "import { api } from './api/app.ts'\nimport { arbiters } from './arbiter/arbiter.ts'\nimport { log } from './daemon-log.ts'\nimport { fleets } from './fleet.ts'\nimport { door } from './front-door.ts'\nimport { gateway } from './gateway/server.ts'\nimport { wiring } from './gateway-wiring.ts'\nimport { type ErrorCode, errorRegistry } from './kernel/error-registry.ts'\nimport { lanes } from './lanes/lane.ts'\nimport { plans } from './launch/plan.ts'\nimport { runners } from './live-runners.ts'\nimport { management } from './management.ts'\n\nconst code: ErrorCode = 'internal'\nexport const daemon =\n  gateway +\n  String(api + arbiters + fleets + lanes + plans + log + door + runners + management + wiring) +\n  errorRegistry[code].remedy\n",
+    "import { doors } from './access-wiring.ts'\nimport { api } from './api/app.ts'\nimport { arbiters } from './arbiter/arbiter.ts'\nimport { log } from './daemon-log.ts'\nimport { fleets } from './fleet.ts'\nimport { door } from './front-door.ts'\nimport { gateway } from './gateway/server.ts'\nimport { wiring } from './gateway-wiring.ts'\nimport { type ErrorCode, errorRegistry } from './kernel/error-registry.ts'\nimport { lanes } from './lanes/lane.ts'\nimport { plans } from './launch/plan.ts'\nimport { runners } from './live-runners.ts'\nimport { management } from './management.ts'\nimport { timetables } from './timetable.ts'\n\nconst code: ErrorCode = 'internal'\nexport const daemon =\n  gateway +\n  String(api + arbiters + fleets + lanes + plans + log + door + runners + management + wiring + doors + timetables) +\n  errorRegistry[code].remedy\n",
   'src/cli/main.ts':
-    "import { clients } from '../client/client.ts'\nimport { configs } from '../config/file.ts'\nimport { daemon } from '../daemon.ts'\nimport { home } from '../files/home.ts'\nimport { gpus } from '../hardware/gpus.ts'\n\nprocess.stdout.write(daemon + home + String(clients + configs + gpus))\n",
+    "import { clients } from '../client/client.ts'\nimport { configs } from '../config/file.ts'\nimport { daemon } from '../daemon.ts'\nimport { home } from '../files/home.ts'\nimport { gpus } from '../hardware/gpus.ts'\nimport { simulator } from '../simulator.ts'\n\nprocess.stdout.write(daemon + home + String(clients + configs + gpus + simulator))\n",
 }
 
 const configuration = ['.oxlintrc.json', 'biome.json', 'knip.jsonc', 'vitest.config.ts']

@@ -18,6 +18,16 @@ export interface SimulatedEngine {
   /** Why this load fails at its end; undefined = it succeeds. Asked at each load. */
   readonly failureOf: (target: ModelTarget) => SimulatedFailure | undefined
   readonly stopMs: number
+  /** Told of each load that came to its end, before anybody else sees it. */
+  readonly onLoad?: (load: SimulatedLoad) => void
+}
+
+/** A load that was not overtaken. */
+export interface SimulatedLoad {
+  readonly target: ModelTarget
+  /** Epoch ms. */
+  readonly begunMs: number
+  readonly isReady: boolean
 }
 
 /**
@@ -78,10 +88,12 @@ export class SimulatedSlot implements LaneSlot {
       await this.#empty(drainMs, step)
       this.#running = target
       this.#failure = undefined
-      this.loads.push({ target, atMs: this.#clock.nowMs() })
+      const begunMs = this.#clock.nowMs()
+      this.loads.push({ target, atMs: begunMs })
       this.#to('loading')
       await step(this.#engine.loadMs(target))
       const failure = this.#engine.failureOf(target)
+      this.#engine.onLoad?.({ target, begunMs, isReady: failure === undefined })
       if (failure === undefined) return this.#to('up')
       this.#failure = { code: 'slot.spawn_failed', ...failure, atMs: this.#clock.nowMs() }
       this.#running = undefined

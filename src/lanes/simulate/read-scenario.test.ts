@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import { parseScenario } from './read-scenario.ts'
+
+const FINE = `
+start = "2026-12-01T08:00"
+[models.small]
+size_gb = 4.5
+[lanes.gpu0]
+default = { model = "small" }
+`
+
+function mistakesOf(text: string): readonly string[] {
+  const read = parseScenario('day.toml', text)
+  return read.ok ? [] : read.error.map(({ keyPath, expected }) => `${keyPath}: ${expected}`)
+}
+
+const booking = (more: string) => `${FINE}[[bookings]]\nlane = "gpu0"\nuser = "ada"\nstart = "10:00"\n${more}\n`
+const step = (more: string) => `${booking('minutes = 60')}[[do]]\nat = "10:00"\n${more}\n`
+const KINDS = 'end, cancel, approve, reject, extend, manual, clear, crash, request, clock_jump_s'
+
+describe('parseScenario', () => {
+  it.each([
+    ['a day', FINE],
+    ['times of TOML', booking('end = 11:00:00').replace('"2026-12-01T08:00"', '2026-12-01T08:00:00+01:00')],
+    ['a later booking', booking('minutes = 60').replace('"10:00"', '"2026-12-24T10:00"')],
+    ['one of a repeat', step('end = "r1-2"')],
+  ])('takes %s', (_name, text) => {
+    expect(mistakesOf(text)).toEqual([])
+  })
+
+  it.each([
+    ['no TOML', 'start =', /^line 1, column \d+: not valid TOML/],
+    ['no lanes', 'start = "2026-12-01T08:00"', /^lanes: expected (a table|at least one lane)/],
+    ['a start without a day', FINE.replace('2026-12-01T', ''), /^start: expected the day too/],
+    ['no such day', FINE.replace('12-01', '02-30'), /^start: .*a time that exists/],
+    ['no such zone', `time_zone = "Europe/Bonn"${FINE}`, 'time_zone: expected a time zone such as Europe/Berlin'],
+    ['no length', `hours = 0${FINE}`, 'hours: expected more than 0'],
+    ['too long', `hours = 745${FINE}`, 'hours: expected at most 744 hours after the start'],
+    ['hours and an end', `hours = 1\nend = "12:00"${FINE}`, 'end: expected either hours or end'],
+    ['an end before the start', `end = "07:00"${FINE}`, 'end: expected a time after the start'],
+    ['an unknown key', `hour = 3${FINE}`, 'hour: unknown key; did you mean hours?'],
+    [
+      'an unknown key of a lane',
+      `${FINE}aproval = "required"`,
+      'lanes.gpu0.aproval: unknown key; did you mean approval?',
+    ],
+    [
+      'an unknown key of a booking',
+      booking('minutes = 60\nmodle = "small"'),
+      'bookings.0.modle: unknown key; did you mean model?',
+    ],
+    ['a setting', `${FINE}[scheduler]\ntick_seconds = 0`, 'scheduler.tick_seconds: expected more than 0'],
+    [
+      'a default that is no model',
+      FINE.replace('"small" }', '"smal" }'),
+      'lanes.gpu0.default.model: nothing under models is called "smal"; did you mean small?',
+    ],
+    [
+      'another lane',
+      booking('minutes = 60').replace('lane = "gpu0"', 'lane = "gpu1"'),
+      'bookings.0.lane: nothing under lanes is called "gpu1"; did you mean gpu0?',
+    ],
+    ['neither end nor minutes', booking(''), 'bookings.0.end: expected either end or minutes'],
+    ['both', booking('minutes = 5\nend = "11:00"'), 'bookings.0.end: expected either end or minutes'],
+    ['an end before its start', booking('end = "10:00"'), 'bookings.0.end: expected a time after its start'],
+    ['no time', booking('minutes = 5\nbooked_at = "25:00"'), 'bookings.0.booked_at: there is no time "25:00"'],
+    [
+      'booked before the day',
+      booking('minutes = 5\nbooked_at = "07:59"'),
+      'bookings.0.booked_at: expected a time between start and end of the whole',
+    ],
+    [
+      'exclusive with a model',
+      booking('minutes = 60\nexclusive = true\nmodel = "small"'),
+      'bookings.0.exclusive: an exclusive booking loads no model: leave out one of the two',
+    ],
+    [
+      'two of a name',
+      `${booking('minutes = 60\nid = "a"')}[[bookings]]\nlane = "gpu0"\nuser = "ada"\nstart = "12:00"\nminutes = 5\nid = "a"`,
+      'bookings.1.id: another booking is called "a"',
+    ],
+    ['a step that does nothing', step(''), `do.0: expected one of ${KINDS}, and there is none`],
+    [
+      'a step that does two',
+      step('end = "r1"\ncancel = "r1"'),
+      `do.0: expected one of ${KINDS}, and there are end and cancel`,
+    ],
+    ['a step of no booking', step('end = "r2"'), 'do.0.end: nothing under bookings is called "r2"; did you mean r1?'],
+    [
+      'a step after the end',
+      step('end = "r1"').replace('at = "10:00"', 'at = "2026-12-02T08:01"'),
+      'do.0.at: expected a time between start and end of the whole',
+    ],
+  ])('%s', (_name, text, expected) => {
+    expect(mistakesOf(text)).toEqual([typeof expected === 'string' ? expected : expect.stringMatching(expected)])
+  })
+
+  it('tells mistakes of form and of names together', () => {
+    const text = `${step('manual = { lane = "gpu1", until = 5 }')}colour = "red"`
+    expect(mistakesOf(text)).toEqual([
+      expect.stringMatching(/^do\.0\.manual\.until: expected a time such as/),
+      expect.stringMatching(/^do\.0\.colour: unknown key; known are at, end/),
+      'do.0.manual.lane: nothing under lanes is called "gpu1"; did you mean gpu0?',
+    ])
+  })
+})
