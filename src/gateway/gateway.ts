@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Caller, isAdmin, nameOf } from '../access/caller.ts'
 import type { Guard } from '../access/guard.ts'
 import type { RequestRecord } from '../contract/request-record.ts'
 import type { Publisher } from '../events/bus.ts'
@@ -192,6 +193,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         )
       case 'upstream':
         facts.route = '/upstream'
+        refuseMember(exchange.caller)
         return settle(serveUpstream(exchange, match, inference), done)
       case 'preflight':
         sendPreflight(exchange)
@@ -250,6 +252,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
 /** A browser asks before it sends a key, and cannot send one with the question. */
 function isPreflight({ headers }: IncomingMessage): boolean {
   return headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+}
+
+/** What an engine has besides /v1 tells paths and steers it. Errors: `auth.forbidden`. Source: SPEC 14 "Roles". */
+function refuseMember(caller: Caller): void {
+  if (isAdmin(caller)) return
+  throw Hal0Error.of('auth.forbidden', `/upstream needs the role admin; ${nameOf(caller)} is a member`, {
+    details: { needs_role: 'admin', remedy: 'Use the routes of /v1, or the key of an administrator.' },
+  })
 }
 
 function settle(work: Promise<void>, served: Served): void {

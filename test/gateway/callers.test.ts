@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Guard } from '../../src/access/guard.ts'
 import { Hal0Error } from '../../src/kernel/errors.ts'
-import { err } from '../../src/kernel/result.ts'
+import { err, ok } from '../../src/kernel/result.ts'
 import { startFakeWorld } from '../support/gateway-world.ts'
 import { send } from '../support/raw-http.ts'
 
@@ -69,5 +69,27 @@ describe('CASES 9: what proves who somebody is reaches neither the engine nor th
     if (request.path.includes('?')) expect(seen?.url).toMatch(/\?a=1$/)
     await world.gateway.requestLine(1)
     expect(JSON.stringify(world.gateway.lines)).not.toContain(KEY)
+  })
+})
+
+describe('an engine with all that it has is for administrators', () => {
+  const as =
+    (role: 'admin' | 'member'): Guard =>
+    () =>
+      ok({ kind: 'user', userId: `u-${role}`, name: role, role, keyId: 'k-1' })
+
+  it.each([
+    ['member', '/upstream/agent/props', 403],
+    ['member', '/upstream/agent/v1/chat/completions', 403],
+    ['member', '/upstream/nobody/props', 403],
+    ['admin', '/upstream/agent/props', 200],
+  ] as const)('%s: %s %i', async (role, path, status) => {
+    const world = await startFakeWorld({}, { guard: as(role) })
+    const got = await send(world.origin, { path })
+    expect(got.status).toBe(status)
+    if (status === 403) {
+      expect(got.json()).toMatchObject({ error: { code: 'auth.forbidden' } })
+      expect((await world.engine.state()).last_request?.url ?? '').not.toContain(path.slice('/upstream/agent'.length))
+    }
   })
 })

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { silentLog } from '../kernel/log.ts'
+import { LaneTeller } from './lane-teller.ts'
+import type { Notice, Notices } from './notices/notices.ts'
+import type { Booking } from './rules/booking.ts'
+import type { TargetFailure } from './rules/decision.ts'
+
+const BIG = { kind: 'model', model: 'big', profile: 'chat' } as const
+const SMALL = { kind: 'model', model: 'small', profile: 'chat' } as const
+const BOOKING: Booking = {
+  ...{ id: 'r1', lane: 'gpu0', ownerId: 'ada', memberIds: [], startMs: 0, endMs: 1_000, status: 'active' },
+  use: BIG,
+  firstUsedMs: undefined,
+}
+const FAILURE: TargetFailure = {
+  ...{ failures: 1, code: 'slot.spawn_failed', message: 'it ended', failedAtMs: 0 },
+  retry: { kind: 'after', delayMs: 30_000 },
+}
+
+function openTeller(wasTold?: Notices['wasTold']) {
+  const told: Notice[] = []
+  const teller = new LaneTeller({
+    ...{ name: 'gpu0', log: silentLog, publish: () => {}, describeHolders: async () => '' },
+    tell: (notice) => told.push(notice),
+    ...(wasTold === undefined ? {} : { wasTold }),
+  })
+  return { teller, events: () => told.map(({ event }) => event) }
+}
+
+describe('that what was booked is there after all', () => {
+  it('is told once, to who was told of the fallback', () => {
+    const { teller, events } = openTeller()
+    teller.arrived(BIG, BOOKING)
+    expect(events()).toEqual([])
+    teller.fallback(BOOKING, FAILURE, { kind: 'run', target: SMALL, isFallback: true, reviewAtMs: undefined })
+    teller.arrived(SMALL, BOOKING)
+    expect(events()).toEqual(['fallback'])
+    teller.arrived(BIG, BOOKING)
+    teller.arrived(BIG, BOOKING)
+    expect(events()).toEqual(['fallback', 'recovered'])
+  })
+
+  it('is told also when an earlier life told of the fallback', () => {
+    const { teller, events } = openTeller((event, id) => event === 'fallback' && id === 'r1')
+    teller.arrived(SMALL, BOOKING)
+    teller.arrived(BIG, undefined)
+    teller.arrived(BIG, { ...BOOKING, id: 'r2' })
+    expect(events()).toEqual([])
+    teller.arrived(BIG, BOOKING)
+    expect(events()).toEqual(['recovered'])
+  })
+})
