@@ -54,6 +54,8 @@ export class LaneDrive {
   #current: LaneTarget
   #readySinceMs: number | undefined
   #switch: Switch | undefined
+  /** Of a load that nobody here began: an earlier daemon left it, or its engine stands still. */
+  #foundLoadingMs: number | undefined
   #stopNotBeforeMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: LaneDriveDeps, host: LaneDriveHost) {
@@ -82,6 +84,7 @@ export class LaneDrive {
   observe(nowMs: number, loadTimeoutMs: number): void {
     const { failures, slot } = this.#deps
     const view = slot.view()
+    if (this.#switch !== undefined || view.state !== 'loading') this.#foundLoadingMs = undefined
     if (this.#switch !== undefined) return this.#observeSwitch(this.#switch, view, nowMs, loadTimeoutMs)
     if (this.#current.kind === 'nothing') {
       // Only what an earlier daemon left can be there: it is taken for what it is, and the decision goes from there.
@@ -95,6 +98,11 @@ export class LaneDrive {
       return
     }
     this.#readySinceMs = undefined
+    if (view.state === 'loading') {
+      this.#foundLoadingMs ??= nowMs
+      if (nowMs >= this.#foundLoadingMs + loadTimeoutMs) this.#giveUp(this.#current, nowMs, loadTimeoutMs)
+      return
+    }
     if (view.state !== 'failed' && view.state !== 'down') return
     const { code = 'slot.spawn_failed', message = 'its engine ended' } = view.failure ?? {}
     this.#failed(this.#current, code, message, nowMs)
@@ -105,8 +113,12 @@ export class LaneDrive {
     if (view.state === 'loading') change.loadingSinceMs ??= nowMs
     const sinceMs = change.loadingSinceMs
     if (sinceMs === undefined || nowMs < sinceMs + loadTimeoutMs) return
+    this.#giveUp(change.target, nowMs, loadTimeoutMs)
+  }
+
+  #giveUp(target: LaneTarget, nowMs: number, loadTimeoutMs: number): void {
     const waited = `${Math.round(loadTimeoutMs / SECOND_MS)} s`
-    this.#failed(change.target, 'slot.health_failed', `it was not ready within ${waited} (load_timeout_seconds)`, nowMs)
+    this.#failed(target, 'slot.health_failed', `it was not ready within ${waited} (load_timeout_seconds)`, nowMs)
     this.begin(NOTHING, undefined, { drainMs: 0, restart: false })
   }
 
@@ -216,7 +228,7 @@ export class LaneDrive {
 
   /** When the load that runs has taken too long, epoch ms. */
   timeoutAtMs(loadTimeoutMs: number): number | undefined {
-    const sinceMs = this.#switch?.loadingSinceMs
+    const sinceMs = this.#switch === undefined ? this.#foundLoadingMs : this.#switch.loadingSinceMs
     return sinceMs === undefined ? undefined : sinceMs + loadTimeoutMs
   }
 }
