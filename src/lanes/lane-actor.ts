@@ -224,11 +224,11 @@ export class LaneActor {
 
   #decide(nowMs: number, facts: LaneFacts): Omit<LaneLook, 'phase'> {
     const { calendar, estimateMs, name, slot } = this.#deps
-    const { minPreloadMs, bufferMs, stopTimeoutMs, manual } = facts
+    const { minPreloadMs, bufferMs, drainMs, stopTimeoutMs, manual } = facts
     const { current, readySinceMs } = this.#drive
     const bookings = calendar.upcoming(name, nowMs)
     const question: TargetQuestion = {
-      ...{ nowMs, bookings, manual, current, estimateMs, minPreloadMs, bufferMs, stopTimeoutMs },
+      ...{ nowMs, bookings, manual, current, estimateMs, minPreloadMs, bufferMs, drainMs, stopTimeoutMs },
       lastStartMs: calendar.lastStartMs(name, nowMs),
       default: facts.default,
       preparedFor: this.#preparedFor,

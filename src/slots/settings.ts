@@ -1,4 +1,5 @@
 import type { DaemonSettings } from '../config/settings/daemon-settings.ts'
+import { schedulerSettingsOf } from '../config/settings/scheduler-settings.ts'
 import { KIB, SECOND_MS } from '../kernel/units.ts'
 import type { SanityMode } from './rules/choose-sanity-mode.ts'
 
@@ -10,6 +11,8 @@ export interface SlotSettings {
   readonly stopGraceMs: number
   /** The caller of a stop is answered `slot.terminate_timeout` after this; the stop goes on. */
   readonly stopWaitMs: number
+  /** SIGTERM to SIGKILL for the slots of lanes: `[scheduler] stop_timeout_seconds`, which their plans count on. */
+  readonly laneStopMs: number
   /** A load without a verdict says that it is still warming. */
   readonly loadVerdictMs: number
   /** A load without a verdict is stopped and begun once more; the second time it has failed. */
@@ -26,13 +29,15 @@ export interface SlotSettings {
 
 /** The slots' part of hal0.toml; defaults live in its schema. */
 export function slotSettingsOf(
-  { slots }: DaemonSettings,
+  settings: DaemonSettings,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): SlotSettings {
+  const { slots } = settings
   return {
     queueLimit: slots.queue_limit,
     stopGraceMs: slots.stop_grace_s * SECOND_MS,
     stopWaitMs: slots.stop_wait_s * SECOND_MS,
+    laneStopMs: schedulerSettingsOf(settings, env).stopTimeoutMs,
     loadVerdictMs: slots.load_verdict_s * SECOND_MS,
     loadLimitMs: slots.load_limit_s * SECOND_MS,
     idleTimeoutMs: slots.idle_timeout_s * SECOND_MS,
@@ -41,6 +46,18 @@ export function slotSettingsOf(
     outputSanity: slots.output_sanity,
     isSanityOffEverywhere: env['HAL0_SLOT_OUTPUT_SANITY'] === '0',
   }
+}
+
+/** Whoever waits for a lane's stop hears that it takes too long only when the kill had its time too. */
+const KILL_SLACK_MS = 10 * SECOND_MS
+
+/** The same settings as the slot of a lane reads them, also after a change. */
+export function laneSlotSettings(settings: SlotSettings): SlotSettings {
+  const own: SlotSettings = Object.create(settings, {
+    stopGraceMs: { get: () => settings.laneStopMs },
+    stopWaitMs: { get: () => Math.max(settings.stopWaitMs, settings.laneStopMs + KILL_SLACK_MS) },
+  })
+  return own
 }
 
 /** Main process dead, others of its tree left: they get this long before SIGKILL. Nobody waits for their answer any more. */

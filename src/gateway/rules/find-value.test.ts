@@ -20,12 +20,11 @@ it('finds what JSON.parse finds', () => {
         .join(`,${gap}`)
       const text = `${gap}{${gap}${inside}}`
       const range = found(text)
-      const parsed: unknown = JSON.parse(text)
-      const expected = pairs.findLast(([key]) => key === 'model')
-      expect(range === undefined ? undefined : JSON.parse(range)).toEqual(
-        expected === undefined ? undefined : expected[1],
+      const parsed: { model?: unknown } = JSON.parse(text)
+      // Compared with what the text says, not with what went into it: JSON writes -0 as 0.
+      expect(range === undefined ? undefined : { model: JSON.parse(range) }).toEqual(
+        pairs.some(([key]) => key === 'model') ? { model: parsed.model } : undefined,
       )
-      expect(parsed).toBeTypeOf('object')
     }),
     { numRuns: 500 },
   )

@@ -1,5 +1,6 @@
 import { Temporal } from 'temporal-polyfill'
 import type { LaneLimits } from '../../contract/lane.ts'
+import { counted } from '../../kernel/sentence.ts'
 import { HOUR_MS, isoTime, MINUTE_MS } from '../../kernel/units.ts'
 import type { BookingWindow } from './booking-window.ts'
 
@@ -42,25 +43,26 @@ export function checkLimits(question: LimitQuestion): readonly BrokenLimit[] {
   const short = windows.find(({ startMs, endMs }) => endMs - startMs < limits.min_minutes * MINUTE_MS)
   if (short !== undefined) {
     const minutes = number((short.endMs - short.startMs) / MINUTE_MS)
-    add('min_minutes', `${limits.min_minutes} minutes at least; this is ${minutes}`)
+    add('min_minutes', `${counted(limits.min_minutes, 'minute')} at least; this is ${minutes}`)
   }
   const long = windows.find(({ startMs, endMs }) => endMs - startMs > limits.max_hours * HOUR_MS)
-  if (long !== undefined) add('max_hours', `${limits.max_hours} hours at most; this is ${number(hoursOf(long))}`)
+  if (long !== undefined)
+    add('max_hours', `${counted(limits.max_hours, 'hour')} at most; this is ${number(hoursOf(long))}`)
   const lastMs = nowMs + limits.max_days_ahead * DAY_MS
   const far = windows.find(({ startMs }) => startMs > lastMs)
   if (far !== undefined) {
-    const range = `${limits.max_days_ahead} days ahead at most, that is ${isoTime(lastMs)}`
+    const range = `${counted(limits.max_days_ahead, 'day')} ahead at most, that is ${isoTime(lastMs)}`
     add('max_days_ahead', `${range}; this starts ${isoTime(far.startMs)}`)
   }
   if (added > 0 && open + added > limits.max_open_per_user) {
-    const count = `${limits.max_open_per_user} open bookings per person on this lane at most`
+    const count = `${counted(limits.max_open_per_user, 'open booking')} per person on this lane at most`
     add('max_open_per_user', `${count}; it would be ${open + added}`)
   }
   // Of something far too long no weeks are counted: there may be very many.
   if (limits.max_hours_per_week > 0 && long === undefined) {
     const week = fullestWeek(question)
     if (week !== undefined && week.hours > limits.max_hours_per_week) {
-      const range = `${limits.max_hours_per_week} hours per person and week at most`
+      const range = `${counted(limits.max_hours_per_week, 'hour')} per person and week at most`
       add('max_hours_per_week', `${range}; in the week of ${week.monday} it would be ${number(week.hours)}`)
     }
   }

@@ -249,6 +249,10 @@ describe('leadMs', () => {
     ['the least', bookingOf(), { minPreloadMs: LEAD + 1 }, LEAD + 1],
     ['exclusive', bookingOf({ use: EXCLUSIVE }), { minPreloadMs: LEAD + 1 }, 5_000],
     ['whole ms', bookingOf(), { bufferMs: 0.2 }, 8_001],
+    ['a drain shorter than the buffer', bookingOf(), { drainMs: calm.bufferMs - 1 }, LEAD],
+    // Who streams when the lead begins must not make the booking late.
+    ['a drain longer than the buffer', bookingOf(), { drainMs: calm.bufferMs + 500 }, LEAD + 500],
+    ['the same, exclusive', bookingOf({ use: EXCLUSIVE }), { drainMs: calm.bufferMs + 500 }, 5_500],
   ])('%s', (_name, booking, change, expected) => {
     expect(leadMs(booking, { ...calm, ...change })).toBe(expected)
   })

@@ -7,8 +7,10 @@ type Reckoning = LaneTimes & Pick<TargetQuestion, 'estimateMs'>
 
 /** How long before its start a lane gets ready for a booking, whole ms ≥ 0. Source: SPEC 12 "Target" 2. */
 export function leadMs({ use }: Pick<Booking, 'use'>, lane: Reckoning): number {
-  if (use.kind === 'exclusive') return Math.ceil(lane.stopTimeoutMs + lane.bufferMs)
-  return Math.ceil(Math.max(estimateOf(use, lane) + lane.bufferMs, lane.minPreloadMs))
+  // Who streams when it begins must not make the booking late.
+  const spareMs = Math.max(lane.bufferMs, lane.drainMs ?? 0)
+  if (use.kind === 'exclusive') return Math.ceil(lane.stopTimeoutMs + spareMs)
+  return Math.ceil(Math.max(estimateOf(use, lane) + spareMs, lane.minPreloadMs))
 }
 
 function estimateOf(target: LaneTarget, lane: Reckoning): number {

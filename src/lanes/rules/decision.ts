@@ -16,6 +16,8 @@ export interface ManualChoice {
 export interface LaneTimes {
   readonly minPreloadMs: number
   readonly bufferMs: number
+  /** How long requests may run on before a switch; where that is more than the buffer, a lead has room for it. Absent = 0. */
+  readonly drainMs?: number
   readonly stopTimeoutMs: number
 }
 

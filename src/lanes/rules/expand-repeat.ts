@@ -2,6 +2,7 @@ import { Temporal } from 'temporal-polyfill'
 import type { Repeat } from '../../contract/reservation.ts'
 import type { Hal0Error } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { counted } from '../../kernel/sentence.ts'
 import { isoTime, MINUTE_MS } from '../../kernel/units.ts'
 import { type BookingWindow, invalid, LAST_MS, wallText } from './booking-window.ts'
 
@@ -73,7 +74,7 @@ function occurrence(
 }
 
 function lengthText(moreMs: number): string {
-  return `${Math.round(Math.abs(moreMs) / MINUTE_MS)} minutes ${moreMs > 0 ? 'longer' : 'shorter'}`
+  return `${counted(Math.round(Math.abs(moreMs) / MINUTE_MS), 'minute')} ${moreMs > 0 ? 'longer' : 'shorter'}`
 }
 
 /** On which dates one starts, in order. The first always does. */

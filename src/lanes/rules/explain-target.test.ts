@@ -63,6 +63,34 @@ describe('explainTarget', () => {
     expect(toChange.at(-1)).toBe('Wait until 2026-12-01T11:27:00.000Z (1 h 27 min): by itself nothing changes before.')
   })
 
+  it.each<readonly [string, Partial<TargetQuestion>, string | undefined]>([
+    ['nothing ahead', { bookings: [] }, undefined],
+    ['a lead', {}, 'The lead of reservation r1 begins: the lane gets ready for it.'],
+    ['a start', { nowMs: START - MINUTE_MS }, 'Reservation r1 starts.'],
+    ['an end', { nowMs: START }, 'Reservation r1 ends.'],
+    [
+      'a choice by hand',
+      { bookings: [], manual: { target: D, madeAtMs: NOW, madeBy: 'ada', untilMs: START } },
+      'The choice by hand ends.',
+    ],
+    [
+      'a choice by hand, before a lead',
+      { manual: { target: D, madeAtMs: NOW, madeBy: 'ada', untilMs: NOW + MINUTE_MS } },
+      'The choice by hand ends.',
+    ],
+    [
+      'too late to switch',
+      { current: B },
+      'From then on a switch to d (profile p) is not worth it before reservation r1.',
+    ],
+  ])('what happens at the review: %s', (_, change, review) => {
+    const question = { ...calm, ...change }
+    expect([explain(change).review, chooseTarget(question).reviewAtMs !== undefined]).toEqual([
+      review,
+      review !== undefined,
+    ])
+  })
+
   it.each<readonly [string, Partial<TargetQuestion>, number, string, string]>([
     [
       '1',

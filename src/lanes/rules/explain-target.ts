@@ -11,6 +11,8 @@ export interface TargetExplanation {
   readonly branches: LaneExplanation['branches']
   /** What it would take for another answer, one sentence each. */
   readonly toChange: string[]
+  /** What happens at the decision's `reviewAtMs`, a sentence; undefined = there is none. */
+  readonly review: string | undefined
 }
 
 /** What did each branch find, and what would change the answer? `decision`: the answer to this very question. Source: SPEC 12 "Target". */
@@ -30,7 +32,27 @@ export function explainTarget(question: TargetQuestion, decision: TargetDecision
   return {
     branches,
     toChange: [...waysOut(question, decision), ...undecided(question), ...waiting(question, decision)],
+    review: reviewText(facts, question, decision),
   }
+}
+
+/** A review is the first of what may come; of two at one moment the first of these is told. */
+function reviewText(facts: TargetFacts, question: TargetQuestion, decision: TargetDecision): string | undefined {
+  const { reviewAtMs } = decision
+  const { running, next, base } = facts
+  if (reviewAtMs === undefined) return undefined
+  if (running?.endMs === reviewAtMs) return `${nameOf(running)} ends.`
+  if (next !== undefined) {
+    const { booking, leadMs, switchMs } = next
+    if (reviewAtMs === booking.startMs) return `${nameOf(booking)} starts.`
+    if (reviewAtMs === booking.startMs - leadMs) {
+      return `The lead of ${nameIn(booking)} begins: the lane gets ready for it.`
+    }
+    if (reviewAtMs === booking.startMs - switchMs + 1 && question.manual?.untilMs !== reviewAtMs) {
+      return `From then on a switch to ${targetText(base.target)} is not worth it before ${nameIn(booking)}.`
+    }
+  }
+  return 'The choice by hand ends.'
 }
 
 function runningText({ running }: TargetFacts): string {
