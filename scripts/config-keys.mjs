@@ -26,6 +26,8 @@ export const files = {
       'server.allowed_hosts': 'Names besides `localhost` and loopback addresses that a `Host` header may carry.',
       'server.trusted_proxies':
         'Addresses, or ranges such as `10.0.0.0/8`, of proxies whose forwarded headers (`X-Forwarded-For` and its kin) count; from everybody else they do not.',
+      'server.public_url':
+        'Where people reach this hal0, such as `https://hal0.example.org`: for links in notifications, and addresses of calendar feeds. Absent: the address that hal0 listens on; the name of the machine where that is every address.',
       'server.json_limit_bytes': 'A longer JSON body is refused with 413.',
       'server.form_limit_bytes': 'A longer multipart form (audio) is refused with 413. Forms are streamed.',
       'server.body_memory_bytes':
@@ -73,7 +75,7 @@ export const files = {
       'scheduler.drain_seconds':
         'Seconds that requests may run on when a lane switches, or when their user loses access; then they are cut.',
       'scheduler.stop_timeout_seconds':
-        'Seconds that a lane plans for stopping its engine, as before an exclusive booking.',
+        'Seconds that an engine of a lane has to stop before it is killed; a lane plans with them, as before an exclusive booking.',
       'scheduler.load_timeout_seconds': 'Seconds after which a load of a lane that is not ready has failed.',
       'scheduler.disk_read_mbps':
         'Megabytes a second that the disk reads: how long a load takes is estimated by it before there was one.',

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { wireAccess } from './access-wiring.ts'
 import { createApi } from './api/api.ts'
@@ -7,6 +8,7 @@ import { readBaseline } from './config/home/look-at-config.ts'
 import { watchConfig } from './config/home/watch-config.ts'
 import { openLiveLanes } from './config/lanes/live-lanes.ts'
 import { openLiveSettings } from './config/settings/live-settings.ts'
+import { choosePublicUrl } from './config/settings/public-url.ts'
 import type { DaemonFile } from './contract/daemon-file.ts'
 import type { NewEvent } from './contract/events.ts'
 import type { DaemonFacts } from './contract/status.ts'
@@ -63,6 +65,8 @@ export interface Daemon {
   readonly bus: EventBus
   /** To be printed once: with it the first admin is made in a browser. Undefined = a user is defined. Source: SPEC 14. */
   readonly setUpToken: string | undefined
+  /** Users were defined and cannot be read: why, and what to do. Undefined = hal0 is not locked. */
+  readonly lock: string | undefined
   /** Resolves when the daemon has ended. */
   readonly closed: Promise<void>
   /** No new requests; those that run may end within `drainMs`; then engines (`on_exit`). A further call with less time shortens the first. */
@@ -118,6 +122,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   let url = ''
   const gatewayPort = () => (url === '' ? undefined : Number(new URL(url).port))
   const ports = createPortPool(settings.slots.port_range, gatewayPort)
+  const publicUrl = () => choosePublicUrl(live.settings().server.public_url, url, hostname())
   const memoryBytes = (await readHostMemory('/'))?.totalBytes ?? 0
   const registriesDeps = { home, live, runners, log, memoryBytes }
   const registries = createRegistries(registriesDeps)
@@ -169,7 +174,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   const timetable = await openTimetable({
     ...{ home, live, liveLanes, targets, fleet, bus, clock, log, settingsWritten },
     people: accounts,
-    url: () => url,
+    url: publicUrl,
     knownRunners: () => runners.all().map(({ key }) => key),
   })
   later.timetable = timetable
@@ -207,6 +212,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     guard,
     openDoor,
     daemon: facts,
+    publicUrl,
     closing: closing.signal,
     ports: { ...management.ports, ...upToDate(management.ports, ledger) },
     explainRoute: explain,
@@ -258,6 +264,7 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
     slots,
     bus,
     setUpToken: accounts.setUpToken,
+    lock: accounts.lock,
     closed,
     stop: ({ drainMs }) => {
       if (stopping === undefined) stopping = shutDown(drainMs)

@@ -158,14 +158,20 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
         ...profiles,
         create: (input) => profilesWritten(profiles.create(input)),
         update: (name, patch) => profilesWritten(profiles.update(name, patch)),
-        remove: (name) => profilesWritten(profiles.remove(name)),
+        remove: async (name) => {
+          timetable.refuseBooked({ kind: 'profile', profile: name })
+          await profilesWritten(profiles.remove(name))
+        },
         importEnvelope: (input) => profilesWritten(profiles.importEnvelope(input)),
       },
       models: {
         ...models,
         add: (input) => modelsWritten(models.add(input)),
         update: (id, patch) => modelsWritten(models.update(id, patch)),
-        remove: (id, options) => modelsWritten(models.remove(id, options)),
+        remove: async (id, options) => {
+          timetable.refuseBooked({ kind: 'model', model: id })
+          return modelsWritten(models.remove(id, options))
+        },
         scan: (input) => modelsWritten(models.scan(input)),
       },
       pulls,

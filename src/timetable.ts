@@ -7,7 +7,7 @@ import type { EventBus } from './events/bus.ts'
 import type { Home } from './files/home.ts'
 import type { Fleet } from './fleet.ts'
 import type { Clock } from './kernel/clock.ts'
-import { Hal0Error, messageOf } from './kernel/errors.ts'
+import { messageOf } from './kernel/errors.ts'
 import type { Log } from './kernel/log.ts'
 import type { Bookings } from './lanes/bookings/bookings.ts'
 import { createBookings } from './lanes/bookings/create-bookings.ts'
@@ -20,7 +20,8 @@ import { openModelBook } from './lanes/model-facts.ts'
 import { createNotices } from './lanes/notices/create-notices.ts'
 import type { Notices } from './lanes/notices/notices.ts'
 import { createLaneSlot } from './lanes/real-lane-slot.ts'
-import { type Booking, isBlocking } from './lanes/rules/booking.ts'
+import { type BookedThing, refuseBookedLane, refuseBookedTarget } from './lanes/refuse-booked.ts'
+import { isBlocking } from './lanes/rules/booking.ts'
 import { NOTHING } from './lanes/rules/lane-target.ts'
 
 /** Lanes, their bookings, and who is told of them. */
@@ -29,6 +30,8 @@ export interface Timetable {
   readonly laneFiles: LaneAdmin
   readonly bookings: Bookings
   readonly notices: Notices
+  /** Before it is deleted. Errors: `model.in_use`, `profile.in_use`. */
+  refuseBooked(thing: BookedThing): void
   /** What was booked before anybody was defined goes to the first user. */
   adoptLocal(userId: string): void
   /** Files or settings may say something else: models are read again, and every lane looks. Never rejects. */
@@ -129,6 +132,7 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
   })
   later.lanes = lanes
   const files = createLaneAdmin({ home, knownRunners: deps.knownRunners, written: deps.settingsWritten })
+  const openBookings = (lane: string) => calendar.upcoming(lane, clock.nowMs()).filter(isBlocking)
   lanes.look()
 
   return {
@@ -136,11 +140,17 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
     laneFiles: {
       ...files,
       remove: async (name) => {
-        refuseBooked(name, calendar.upcoming(name, clock.nowMs()).filter(isBlocking))
+        refuseBookedLane(name, openBookings(name))
         await files.remove(name)
       },
     },
     bookings,
+    refuseBooked(thing) {
+      refuseBookedTarget(
+        thing,
+        liveLanes.all().flatMap(({ name }) => openBookings(name)),
+      )
+    },
     notices,
     adoptLocal: (userId) => book.adoptLocal(userId),
     look: async () => {
@@ -153,22 +163,4 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
       book.close()
     },
   }
-}
-
-/** People count on what they have booked. Errors: `reservation.state`. */
-function refuseBooked(lane: string, open: readonly Booking[]): void {
-  const [first] = open
-  if (first === undefined) return
-  const which = open.length === 1 ? `reservation ${first.id}` : `${open.length} reservations (the next is ${first.id})`
-  throw Hal0Error.of(
-    'reservation.state',
-    `lane ${lane} has ${which} that ${open.length === 1 ? 'is' : 'are'} not over`,
-    {
-      details: {
-        lane,
-        reservations: open.map(({ id }) => id),
-        remedy: `Cancel first: \`hal0 reservation cancel ${first.id}\`; \`hal0 reservation list --lane ${lane}\` shows them.`,
-      },
-    },
-  )
 }

@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type AccountsWorld, accountsWorld, LOCAL } from '../../test/support/accounts-world.ts'
+import { type AccountsWorld, accountsWorld, fakeRequest, LOCAL } from '../../test/support/accounts-world.ts'
 import { failure } from '../../test/support/failure.ts'
 import { settle } from '../../test/support/manual-clock.ts'
 import type { Caller } from './caller.ts'
@@ -242,10 +242,22 @@ describe('when the store fails', () => {
     expect(accounts.setUpToken).toBeUndefined()
     const event = world.events.find(({ type }) => type === 'access.locked')
     expect(event).toMatchObject({ severity: 'error', message: expect.stringContaining(world.markerPath) })
+    // No users are listed, and that must not look as if there were none.
+    expect(accounts.users()).toEqual([])
+    expect(accounts.info(LOCAL, fakeRequest('GET /api/session'))).toEqual({
+      ...{ kind: 'local', role: 'admin', user: null, needs_set_up: false, expires_at: null },
+      ...{ state: 'locked', lock: event?.message },
+    })
+    expect(accounts.lock).toBe(event?.message)
     const again = accounts.createUser({ name: 'zoe', role: 'admin' }, LOCAL)
     if (how === 'empty') {
       await again
-      expect(accounts.mode).toBe('users')
+      expect([accounts.mode, accounts.lock]).toEqual(['users', undefined])
+      expect(accounts.info(LOCAL, fakeRequest('GET /api/session'))).toMatchObject({
+        kind: 'local',
+        state: 'users',
+        lock: null,
+      })
     } else {
       expect(await failure(again)).toMatchObject({ code: 'lane.store_unavailable' })
       expect([accounts.mode, world.isMarked()]).toEqual(['locked', true])

@@ -47,6 +47,8 @@ export interface AccountsDeps {
 export interface AccountRooms extends Accounts, Sessions, Credentials {
   /** To be printed at the start; undefined = a user is defined. */
   readonly setUpToken: string | undefined
+  /** While hal0 is locked: why, and what to do; undefined = it is not. */
+  readonly lock: string | undefined
   /** Writes what waits. Never throws. */
   close(): void
 }
@@ -57,7 +59,7 @@ export function createAccounts(deps: AccountsDeps): AccountRooms {
   const memory = new AccountMemory()
   const { tables, problem } = read(db, memory)
   const doors = createDoors(deps, memory, problem)
-  const { mode } = doors
+  const { mode, lock } = doors
 
   const sessionMs = () => settings().sessionHours * HOUR_MS
   const journal = createAccountJournal({ db, tables, clock, log, publish })
@@ -80,6 +82,7 @@ export function createAccounts(deps: AccountsDeps): AccountRooms {
     setUpToken,
     createFirstAdmin,
     mode,
+    lock,
     settings: () => ({ sessionMs: sessionMs(), trustedProxies: settings().trustedProxies }),
   })
 
@@ -101,6 +104,9 @@ export function createAccounts(deps: AccountsDeps): AccountRooms {
     },
     get mode() {
       return mode()
+    },
+    get lock() {
+      return lock()
     },
     get setUpToken() {
       return setUpToken.secret

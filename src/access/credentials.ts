@@ -1,8 +1,9 @@
+import type { SessionInfo } from '../contract/user.ts'
 import type { Result } from '../kernel/result.ts'
 import type { Caller } from './caller.ts'
 
 /** `open`: nobody is defined; `users`: somebody is; `locked`: somebody was, and it cannot be read who. */
-export type AccessMode = 'open' | 'users' | 'locked'
+export type AccessMode = SessionInfo['state']
 
 /** What the guard asks of the accounts. Answers from memory. Source: SPEC 14. */
 export interface Credentials {

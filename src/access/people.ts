@@ -18,6 +18,7 @@ export interface People {
   byId(id: string): Person | undefined
   /** Case does not matter. */
   byName(name: string): Person | undefined
+  /** Who is defined; empty = nobody, or it cannot be read who. `local` is never among them. */
   all(): readonly Person[]
   /** Everybody with this role who may come in; `local` while nobody is defined. */
   admins(): readonly Person[]

@@ -15,7 +15,9 @@ import type { RunnerRow } from '../contract/runner.ts'
 import type { DaemonFacts, Status } from '../contract/status.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { Hal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
+import type { Result } from '../kernel/result.ts'
 import type { Bookings } from '../lanes/bookings/bookings.ts'
 import type { Lanes } from '../lanes/lanes.ts'
 import type { Notices } from '../lanes/notices/notices.ts'
@@ -77,6 +79,8 @@ export interface ApiContext {
   readonly log: Log
   /** Asked per request: the URL is known only once the daemon listens. */
   readonly daemon: () => DaemonFacts
+  /** Where people reach this daemon. */
+  readonly publicUrl: () => string
   /** Daemon shutdown: event streams end. */
   readonly closing: AbortSignal
   readonly operations: Operations
@@ -89,8 +93,10 @@ export interface ApiContext {
 export interface ApiEnv {
   Bindings: { readonly incoming: IncomingMessage }
   /** `caller`: who asks, as the gate found; undefined = nobody known, on a route that is open. `bodySchema`: what the body is checked against, for messages. */
-  Variables: { requestId: string; caller: Caller | undefined; bodySchema?: unknown }
+  Variables: { requestId: string; caller: Caller | undefined; askGate: AskGate; bodySchema?: unknown }
 }
+/** The gate's answer for this request, as of now. */
+export type AskGate = () => Result<Caller | undefined, Hal0Error>
 export type ApiRequest = Context<ApiEnv>
 
 /** Who asks, on every route that is not open. */

@@ -15,7 +15,11 @@ const PAST_MS = 31 * 24 * HOUR_MS
 /** The largest feed: calendars fetch it again and again. */
 const MAX_BOOKINGS = 5_000
 
-const tokenSchema = z.object({ token: z.string() })
+const tokenSchema = z.object({
+  token: z.string(),
+  /** Where people reach this daemon: the address of a feed begins with it. */
+  base_url: z.string(),
+})
 
 const calendar = createRoute({
   method: 'get',
@@ -47,7 +51,7 @@ const newToken = createRoute({
 })
 
 /** Errors: `auth.required` (the feed, without a token that is somebody’s), those of Lanes, Bookings and Accounts. Source: SPEC 13 "iCalendar". */
-export function addCalendarRoutes(app: OpenAPIHono<ApiEnv>, { ports, clock, daemon }: ApiContext): void {
+export function addCalendarRoutes(app: OpenAPIHono<ApiEnv>, { ports, clock, daemon, publicUrl }: ApiContext): void {
   const { lanes, bookings, accounts } = ports
 
   app.openapi(calendar, (c) => {
@@ -66,7 +70,7 @@ export function addCalendarRoutes(app: OpenAPIHono<ApiEnv>, { ports, clock, daem
   })
   app.openapi(newToken, async (c) => {
     const token = await accounts.createCalendarToken(callerOf(c))
-    return c.json({ token }, 200)
+    return c.json({ token, base_url: publicUrl() }, 200)
   })
 }
 

@@ -2,6 +2,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
 import { eventListSchema } from '../contract/lists.ts'
 import type { Resync } from '../contract/resync.ts'
 import { type ApiContext, type ApiEnv, type ApiRequest, isHead } from './api-context.ts'
+import { mayRead } from './gate.ts'
 import { numberParam } from './query.ts'
 import { errorResponse, eventStream } from './responses.ts'
 import { openSse } from './sse-channel.ts'
@@ -47,7 +48,7 @@ export function addEventRoutes(app: OpenAPIHono<ApiEnv>, context: ApiContext): v
 }
 
 function streamEvents(c: ApiRequest, { bus, clock, closing }: ApiContext): Response {
-  const channel = openSse({ clock, closing, headersOnly: isHead(c) })
+  const channel = openSse({ clock, closing, headersOnly: isHead(c), mayRead: mayRead(c) })
   if (channel.ended.aborted) return channel.response
   const afterId = lastEventId(c)
   let lastId = 0

@@ -4,7 +4,8 @@ import type { Guard, OpenDoor } from '../access/guard.ts'
 import { type Access, routeAccess } from '../access/rules/route-access.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
-import type { ApiEnv } from './api-context.ts'
+import { err, type Result } from '../kernel/result.ts'
+import type { ApiEnv, AskGate } from './api-context.ts'
 import { type MatchedRoute, matchedRoute } from './matched-route.ts'
 
 /**
@@ -21,15 +22,36 @@ export function createGate(doors: {
     const route = matchedRoute(c)
     const access: Access = route === undefined ? 'member' : routeAccess(route.method, route.template)
     const { incoming } = c.env
-    const admitted = access === 'open' ? openDoor(incoming) : guard(incoming)
-    const refusal = admitted.ok ? forbids(access, route, admitted.value) : admitted.error
-    if (refusal !== undefined) {
+    const ask = (): Result<Caller | undefined, Hal0Error> => {
+      const admitted = access === 'open' ? openDoor(incoming) : guard(incoming)
+      const refusal = admitted.ok ? forbids(access, route, admitted.value) : admitted.error
+      if (refusal === undefined) return admitted
       const facts = { request_id: c.get('requestId'), code: refusal.code, reason: refusal.message }
       log.warn(facts, 'request refused')
-      throw refusal
+      return err(refusal)
     }
-    c.set('caller', admitted.ok ? admitted.value : undefined)
+    c.set('askGate', ask)
+    enter(c)
     await next()
+  }
+}
+
+/**
+ * Who asks, and may they, as of now? Asked anew by whatever took its time (a body that came slowly, a stream): keys end, users are made and removed
+ * meanwhile. Errors: as the gate. Source: SPEC 14.
+ */
+export function enter(c: { get(key: 'askGate'): AskGate; set(key: 'caller', caller: Caller | undefined): void }): void {
+  const admitted = c.get('askGate')()
+  if (!admitted.ok) throw admitted.error
+  c.set('caller', admitted.value)
+}
+
+/** For a stream: may its reader go on? Who they are is looked up with it. Source: SPEC 14. */
+export function mayRead(c: Parameters<typeof enter>[0]): () => boolean {
+  return () => {
+    const admitted = c.get('askGate')()
+    if (admitted.ok) c.set('caller', admitted.value)
+    return admitted.ok
   }
 }
 

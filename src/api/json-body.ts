@@ -3,6 +3,7 @@ import type { MiddlewareHandler } from 'hono'
 import { Hal0Error } from '../kernel/errors.ts'
 import { MIB } from '../kernel/units.ts'
 import type { ApiEnv, ApiRequest } from './api-context.ts'
+import { enter } from './gate.ts'
 import { findBodyMistake, findBrokenText } from './rules/find-body-mistake.ts'
 import { findJsonMistake } from './rules/find-json-mistake.ts'
 
@@ -25,6 +26,8 @@ export function readJsonBody(
 ): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
     const bytes = await readBytes(c)
+    // A body may take hours; what it asks for is done by whom its sender is now.
+    enter(c)
     const type = c.req.header('content-type')
     const isEmpty = bytes.length === 0
     if (!(isEmpty && options.isOptional === true)) {

@@ -2,6 +2,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
 import { MODEL_ID_PATTERN, MODEL_ID_RULE } from '../contract/names.ts'
 import { pullJobSchema, pullListSchema, pullRequestSchema } from '../contract/pull.ts'
 import { type ApiContext, type ApiEnv, isHead } from './api-context.ts'
+import { mayRead } from './gate.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
 import { MODEL_ID_DOCS, modelIdParams } from './query.ts'
 import { errorResponse, eventStream, jsonAnswer } from './responses.ts'
@@ -82,7 +83,7 @@ export function addPullRoutes(app: OpenAPIHono<ApiEnv>, { ports: { pulls }, cloc
   app.openapi(stream, (c) => {
     const { id } = c.req.valid('param')
     pulls.show(id)
-    const channel = openSse({ clock, closing, headersOnly: isHead(c) })
+    const channel = openSse({ clock, closing, headersOnly: isHead(c), mayRead: mayRead(c) })
     if (!channel.ended.aborted) {
       pump(id, channel).catch((thrown: unknown) => {
         log.error({ model: id, err: thrown }, 'following the pull of a model failed')

@@ -6,6 +6,7 @@ import { readLogTail } from '../runtimes/process/log-file.ts'
 import { requireRow } from '../slots/slot-manager.ts'
 import { type ApiContext, type ApiEnv, isHead } from './api-context.ts'
 import { followLog } from './follow-log.ts'
+import { mayRead } from './gate.ts'
 import { numberParam, slotNameParams } from './query.ts'
 import { errorResponse, eventStream } from './responses.ts'
 import { openSse, type SseChannel } from './sse-channel.ts'
@@ -66,7 +67,7 @@ export function addSlotLogRoutes(app: OpenAPIHono<ApiEnv>, context: ApiContext):
   app.openapi(streamRoute, (c) => {
     const { name } = c.req.valid('param')
     requireRow(slots, name)
-    const channel = openSse({ clock, closing, headersOnly: isHead(c) })
+    const channel = openSse({ clock, closing, headersOnly: isHead(c), mayRead: mayRead(c) })
     const backlogLines = c.req.valid('query').lines ?? DEFAULT_LOG_LINES
     if (!channel.ended.aborted) {
       pump(slots.logPath(name), backlogLines, channel).catch((thrown: unknown) => {

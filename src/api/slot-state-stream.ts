@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
 import { requireRow } from '../slots/slot-manager.ts'
 import { type ApiContext, type ApiEnv, callerOf, isHead } from './api-context.ts'
+import { mayRead } from './gate.ts'
 import { slotNameParams } from './query.ts'
 import { errorResponse, eventStream } from './responses.ts'
 import { redactSlot } from './rules/redact-slot.ts'
@@ -26,13 +27,15 @@ export function addSlotStateStream(app: OpenAPIHono<ApiEnv>, { slots, bus, clock
   app.openapi(route, (c) => {
     const { name } = c.req.valid('param')
     requireRow(slots, name)
-    const tell = seenBy(callerOf(c), redactSlot)
+    const isWelcome = mayRead(c)
     let lastSent = ''
 
     function look(): void {
+      // Also so that who is no admin any more is told what members are told.
+      if (!isWelcome()) return channel.end()
       const row = slots.row(name)
       if (row === undefined) return channel.end()
-      const record = stateRecord(tell(row))
+      const record = stateRecord(seenBy(callerOf(c), redactSlot)(row))
       const text = JSON.stringify(record)
       if (text === lastSent) return
       lastSent = text
@@ -43,6 +46,7 @@ export function addSlotStateStream(app: OpenAPIHono<ApiEnv>, { slots, bus, clock
       clock,
       closing,
       headersOnly: isHead(c),
+      mayRead: isWelcome,
       onResync() {
         lastSent = ''
         look()

@@ -39,6 +39,8 @@ export interface SseOptions {
   readonly clock: Clock
   /** Daemon shutdown: the stream ends at once. */
   readonly closing: AbortSignal
+  /** May the reader still read? Asked before everything that is sent, and at each keepalive; no ends the stream at once. */
+  readonly mayRead: () => boolean
   readonly onResync?: () => void
   /** A HEAD request: headers only, nothing is ever sent. */
   readonly headersOnly?: boolean
@@ -95,6 +97,7 @@ export function openSse(options: SseOptions): SseChannel {
   /** Gives a waiting reader the next batch; sets `drained` when there is none. */
   function flush(): void {
     if (!isWanted || isFilling || ended.signal.aborted) return
+    if (!options.mayRead()) return close()
     if (isLost) {
       isLost = false
       limit = MAX_QUEUED
@@ -120,6 +123,7 @@ export function openSse(options: SseOptions): SseChannel {
 
   function armKeepalive(): void {
     cancelKeepalive = options.clock.setTimer(KEEPALIVE_MS, () => {
+      if (!options.mayRead()) return close()
       // A reader that has not taken what waits needs no sign of life.
       if (isWanted) write(': keepalive\n\n')
       armKeepalive()

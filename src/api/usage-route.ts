@@ -5,6 +5,7 @@ import { HOUR_MS } from '../kernel/units.ts'
 import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
 import { refuseEmptyWindow, timeParam } from './time-param.ts'
+import { nameGroups } from './usage-names.ts'
 
 /** How far back a report looks when nobody says. */
 const DEFAULT_SPAN_MS = 7 * 24 * HOUR_MS
@@ -37,6 +38,7 @@ export function addUsageRoute(app: OpenAPIHono<ApiEnv>, { ports, clock }: ApiCon
     refuseEmptyWindow(fromMs, toMs)
     const caller = callerOf(c)
     const query = { fromMs, toMs, by }
-    return c.json(ports.usage.report(isAdmin(caller) ? query : { ...query, userId: userIdOf(caller) }), 200)
+    const report = ports.usage.report(isAdmin(caller) ? query : { ...query, userId: userIdOf(caller) })
+    return c.json(nameGroups(report, ports, caller), 200)
   })
 }

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import { findKeylessRunners } from '../config/home/find-keyless-runners.ts'
+import { findKeylessRunners, type KeylessRunner } from '../config/home/find-keyless-runners.ts'
 import { validateHome } from '../config/home/validate-home.ts'
 import { readModels } from '../config/models/models-file.ts'
 import { listSlotFiles } from '../config/slots/slot-file.ts'
@@ -30,9 +30,7 @@ export async function findHomeFiles(
     (listed) => listed.names,
     () => [],
   )
-  const keyless = (await findKeylessRunners(home)).map(
-    ({ key, slots: users }) => `${key} (${users.length === 0 ? 'no slot uses it' : `slots ${users.join(', ')}`})`,
-  )
+  const keyless = (await findKeylessRunners(home)).map((runner) => `${runner.key} (${usersText(runner)})`)
   const open =
     keyless.length === 0 ? [] : [`without a key: ${keyless.join(', ')}; other users of this machine can reach them`]
   const ids = await readModels(home).then(
@@ -71,6 +69,14 @@ export async function findHomeFiles(
       ...verdict(open, 'every engine that can be started here takes a key'),
     },
   ]
+}
+
+function usersText({ slots, lanes }: KeylessRunner): string {
+  const users = [
+    ...(slots.length === 0 ? [] : [`slots ${slots.join(', ')}`]),
+    ...(lanes.length === 0 ? [] : [`lanes ${lanes.join(', ')}`]),
+  ]
+  return users.join('; ') || 'no slot uses it'
 }
 
 /** Slot files, their folder, and what stands between files (told with the folder of all settings). */

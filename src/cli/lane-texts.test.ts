@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { CONFLICT, LANE, RESERVATION } from '../../test/support/lane-answers.ts'
+import { keyText } from './commands/usage.ts'
 import { whoText } from './commands/user-show.ts'
 import { keysOf, lanePayloadOf } from './lane-payload.ts'
-import { bookingText, laneRemark, targetText } from './lane-words.ts'
+import { bookingText, effectText, laneRemark, targetText } from './lane-words.ts'
 import { conflictLines, reservationText } from './reservation-words.ts'
 import { openZone } from './time-zone.ts'
 
@@ -43,6 +44,32 @@ it.each([
   ['ended_early', 'reservation r1 on gpu0: ended early, 2026-12-24 18:00 to 20:00 Europe/Berlin, org/big (coding)'],
 ] as const)('a booking that is %s', (status, text) => {
   expect(reservationText({ ...RESERVATION, status }, berlin)).toBe(text)
+})
+
+it.each([
+  ['now', '2026-12-24T17:00:00.000Z', null, 'it counts now'],
+  [
+    'now',
+    '2026-12-24T17:00:00.000Z',
+    '2026-12-24T19:00:00.000Z',
+    'it counts now, until 2026-12-24 20:00 Europe/Berlin',
+  ],
+  ['later', '2026-12-24T19:00:00.000Z', null, 'it counts from 2026-12-24 20:00 Europe/Berlin'],
+  ['never', null, null, 'it will not count: the next booking begins before it could'],
+] as const)('a choice by hand: %s, %s to %s', (effect, at, ends_at, text) => {
+  expect(effectText({ effect, at, ends_at }, berlin)).toBe(text)
+})
+
+it.each([
+  ['user', 'u1', 'anna', 'anna'],
+  ['user', 'u2', null, 'u2'],
+  ['key', 'k1', 'laptop (hal0_abc)', 'laptop (hal0_abc)'],
+  ['reservation', 'r1', 'Demo', 'Demo (r1)'],
+  ['reservation', 'r2', 'gpu0 2026-12-24T17:00:00.000Z', 'gpu0 2026-12-24 18:00 Europe/Berlin (r2)'],
+  ['user', null, null, '-'],
+  ['hour', '2026-01-31T18:00:00.000Z', null, '2026-01-31 18:00 UTC'],
+] as const)('a line of usage by %s: %s, %s', (by, key, name, text) => {
+  expect(keyText(by, key, name, berlin)).toBe(text)
 })
 
 it('what is in the way of one window needs no name for that window', () => {

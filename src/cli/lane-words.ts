@@ -1,5 +1,5 @@
-import type { LaneBooking, LaneRow, LaneTarget } from '../contract/lane.ts'
-import { windowText } from './rules/time-text.ts'
+import type { LaneBooking, LaneManualAnswer, LaneRow, LaneTarget } from '../contract/lane.ts'
+import { momentText, windowText } from './rules/time-text.ts'
 import type { Zone } from './rules/zone.ts'
 
 /** `hello (chat)`, `nothing`; null (exclusive) = `exclusive`. */
@@ -12,6 +12,20 @@ export function targetText(target: LaneTarget | null): string {
 export function bookingText({ start, end, target, owner, id }: LaneBooking, zone: Zone): string {
   const who = owner === null ? '' : ` for ${owner}`
   return `${windowText(start, end, zone)}${who}: ${targetText(target)}, ${id}`
+}
+
+/** Whether a choice by hand counts, and when. */
+export function effectText(answer: Pick<LaneManualAnswer, 'effect' | 'at' | 'ends_at'>, zone: Zone): string {
+  const { effect, at, ends_at: end } = answer
+  const until = end === null ? '' : `, until ${momentText(end, zone)}`
+  switch (effect) {
+    case 'now':
+      return `it counts now${until}`
+    case 'later':
+      return `it counts ${at === null ? 'later' : `from ${momentText(at, zone)}`}${until}`
+    case 'never':
+      return 'it will not count: the next booking begins before it could'
+  }
 }
 
 /** What a person should know of a lane besides what it runs; '' = nothing. */

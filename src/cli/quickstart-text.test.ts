@@ -24,13 +24,16 @@ describe('typedAs', () => {
 })
 
 describe('welcomeText', () => {
-  const facts = { url: 'http://127.0.0.1:8080', home: homeAt('/h'), row: ROW }
+  const facts = { url: 'http://127.0.0.1:8080', home: homeAt('/h'), row: ROW, isOpen: true }
   const typed = { quickstart: 'npm start --', hal0: 'hal0' }
 
   it('names commands without flags where none are needed', () => {
     const text = welcomeText({ ...facts, typed, homeFlag: undefined, portFlag: undefined })
     expect(text).toMatch(/^ {2}hal0 chat\n {2}hal0 slot list$/m)
     expect(text).toContain('  npm start -- --model /path/to/your.gguf\n')
+    expect(text).toContain('no API key needed from this machine')
+    const later = welcomeText({ ...facts, typed, homeFlag: undefined, portFlag: undefined, isOpen: false })
+    expect(later).toContain('with the API key of a user')
     expect(text).toMatch(/^ {2}curl -sS -w '\\n' http:\/\/127\.0\.0\.1:8080\/v1\//m)
   })
 

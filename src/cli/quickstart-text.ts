@@ -36,13 +36,15 @@ export function welcomeText(facts: {
   readonly typed: TypedAs
   readonly homeFlag: string | undefined
   readonly portFlag: number | undefined
+  /** Is no user defined? */
+  readonly isOpen: boolean
 }): string {
-  const { url, home, row, typed, homeFlag, portFlag } = facts
+  const { url, home, row, typed, homeFlag, portFlag, isOpen } = facts
   const at = homeFlag === undefined ? '' : ` --home ${shellWord(homeFlag)}`
   const port = portFlag === undefined ? '' : ` --port ${portFlag}`
   return `hal0 is up.
 
-  Base URL   ${url}/v1   (for any OpenAI client; no API key needed from this machine)
+  Base URL   ${url}/v1   (for any OpenAI client; ${isOpen ? 'no API key needed from this machine' : 'with the API key of a user'})
   Slot       ${row.name}: model ${row.model_id ?? '-'}, runner ${row.runner}
   Home       ${home.label}
 

@@ -1,6 +1,7 @@
 import { ClientError } from '../client/client-errors.ts'
 import { type BookingCheck, bookingConflictSchema, type ReservationRow } from '../contract/reservation.ts'
 import { targetText } from './lane-words.ts'
+import { withLocalErrors } from './local-errors.ts'
 import type { Output } from './output.ts'
 import { momentText, windowText } from './rules/time-text.ts'
 import type { Zone } from './rules/zone.ts'
@@ -14,7 +15,7 @@ export function reservationText(row: ReservationRow, zone: Zone): string {
 }
 
 /** `ended_early` → `ended early`. */
-export function statusText(status: ReservationRow['status']): string {
+export function statusText(status: string): string {
   return status.replaceAll('_', ' ')
 }
 
@@ -28,15 +29,20 @@ export function conflictLines(conflicts: readonly Conflict[], zone: Zone): strin
   })
 }
 
-/** Says on stderr what is in the way, where the failure is an overlap; its error body says the same with `--json`. The failure goes on. */
-export async function tellingConflicts<T>(output: Output, zone: Zone, action: () => Promise<T>): Promise<T> {
-  try {
-    return await action()
-  } catch (thrown) {
-    if (!output.json && thrown instanceof ClientError && thrown.code === 'reservation.overlap') {
-      const conflicts = bookingConflictSchema.array().safeParse(thrown.details['conflicts'])
-      for (const line of conflictLines(conflicts.success ? conflicts.data : [], zone)) output.note(line)
+/**
+ * Says on stderr what is in the way, where the failure is an overlap; its error body says the same with `--json`. The failure goes on, with the
+ * times of its message in the zone.
+ */
+export function tellingConflicts<T>(output: Output, zone: Zone, action: () => Promise<T>): Promise<T> {
+  return withLocalErrors(output, zone, async () => {
+    try {
+      return await action()
+    } catch (thrown) {
+      if (!output.json && thrown instanceof ClientError && thrown.code === 'reservation.overlap') {
+        const conflicts = bookingConflictSchema.array().safeParse(thrown.details['conflicts'])
+        for (const line of conflictLines(conflicts.success ? conflicts.data : [], zone)) output.note(line)
+      }
+      throw thrown
     }
-    throw thrown
-  }
+  })
 }

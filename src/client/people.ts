@@ -18,7 +18,9 @@ import {
 } from '../contract/user.ts'
 import type { Http } from './http.ts'
 
-const calendarTokenSchema = z.object({ token: z.string().min(1) })
+/** `base_url`: where the daemon believes that people reach it; older ones do not say. */
+const calendarTokenSchema = z.object({ token: z.string().min(1), base_url: z.string().optional() })
+type CalendarToken = z.infer<typeof calendarTokenSchema>
 
 /** Users, keys, and who is asking. Errors of every call: ClientError, UnreachableError. Source: SPEC 14, 16. */
 export interface PeopleClient {
@@ -39,7 +41,7 @@ export interface PeopleClient {
   revokeKey(key: string): Promise<KeyRow>
   session(): Promise<SessionInfo>
   /** A new token for calendar feeds; the one before ends. */
-  createCalendarToken(): Promise<string>
+  createCalendarToken(): Promise<CalendarToken>
 }
 
 /** The calls of `PeopleClient` over one connection. */
@@ -57,7 +59,6 @@ export function peopleClient(http: Http): PeopleClient {
     createKey: (body) => http.json(keyMadeSchema, '/api/keys', { method: 'POST', body }),
     revokeKey: (key) => http.json(keyRowSchema, `/api/keys/${encodeURIComponent(key)}`, { method: 'DELETE' }),
     session: () => http.json(sessionSchema, '/api/session'),
-    createCalendarToken: async () =>
-      (await http.json(calendarTokenSchema, '/api/calendar-token', { method: 'POST' })).token,
+    createCalendarToken: () => http.json(calendarTokenSchema, '/api/calendar-token', { method: 'POST' }),
   }
 }

@@ -8,7 +8,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { failure } from '../../test/support/failure.ts'
 import { type Home, homeAt } from '../files/home.ts'
 import { findModelRow, modelsFilePath, moveModel, readModels, registerModel } from './models/models-file.ts'
-import { daemonSettingsPath, readDaemonSettings, redactSettings } from './settings/daemon-settings.ts'
+import {
+  daemonSettingsPath,
+  daemonSettingsSchema,
+  readDaemonSettings,
+  redactSettings,
+} from './settings/daemon-settings.ts'
 import { isAutoloaded, runnerKeyOf } from './slots/rules/slot-defaults.ts'
 import { listSlotFiles, readSlotFile, removeSlotFile, slotFilePath, slotsFolder } from './slots/slot-file.ts'
 import { guardSlotText, guardSlotWrite } from './slots/slot-gate.ts'
@@ -120,6 +125,14 @@ smtp = { host = "mail", from = "hal0@example.org", password = "pa55" }
     const shown = JSON.stringify(redactSettings(settings))
     expect(shown).toContain('https://example.org/hook')
     expect(shown).not.toMatch(/s3cret|pa55/)
+  })
+
+  it.each([
+    ['https://example.org/hook', 'https://example.org/hook'],
+    ['https://me:pa55@example.org/hook?key=s3cret', 'https://me:set@example.org/hook?set'],
+  ])('a webhook at %s is shown as %s', (url, shown) => {
+    const settings = daemonSettingsSchema.parse({ notify: { webhook: { url } } })
+    expect(redactSettings(settings).notify.webhook?.url).toBe(shown)
   })
 
   it.each([

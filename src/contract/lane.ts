@@ -166,6 +166,8 @@ export const laneExplanationSchema = z.object({
   target: laneTargetSchema,
   reason: targetReasonSchema,
   review_at: z.string().nullable(),
+  /** What happens then, a sentence; null = there is no such moment. */
+  review: z.string().nullable(),
   /** The five branches in order, up to the one that decided; each says what it found. */
   branches: z.array(z.object({ n: z.number().int(), text: z.string(), outcome: z.enum(['passed', 'chosen']) })),
   /** What it would take for another answer, one sentence each. */

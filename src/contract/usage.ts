@@ -33,6 +33,8 @@ export type UsageSums = z.infer<typeof usageSumsSchema>
 export const usageGroupSchema = z.object({
   /** A slot, a route, an id of a key, user or reservation; of hours and days their beginning (ISO 8601). Null = none: no slot was found, nobody signed in. */
   key: z.string().nullable(),
+  /** What people call the key, user or reservation of that id; null = nobody knows any more, or the line stands for something else. */
+  name: z.string().nullable(),
   ...usageSumsSchema.shape,
 })
 export type UsageGroup = z.infer<typeof usageGroupSchema>
@@ -49,3 +51,5 @@ export const usageReportSchema = z.object({
   groups: z.array(usageGroupSchema),
 })
 export type UsageReport = z.infer<typeof usageReportSchema>
+/** A report as it is summed: by ids alone. */
+export type UsageSummary = Omit<UsageReport, 'groups'> & { readonly groups: readonly Omit<UsageGroup, 'name'>[] }

@@ -87,6 +87,10 @@ export const sessionSchema = z.object({
   /** `open`: no user is defined; `local`: the daemon's own key of this machine; `key` and `session`: somebody. */
   kind: z.enum(['open', 'local', 'key', 'session']),
   role: roleSchema,
+  /** `open`: no user is defined; `users`: somebody is; `locked`: somebody was, and hal0 cannot read who. */
+  state: z.enum(['open', 'users', 'locked']),
+  /** While it is locked: why, and what to do; null = it is not. */
+  lock: z.string().nullable(),
   /** Null unless somebody. */
   user: userRowSchema.nullable(),
   /** No user is defined yet. */

@@ -192,7 +192,7 @@ export const errorRegistry = {
     status: 409,
     retry: 'never',
     type: 'conflict_error',
-    remedy: 'Point the slots that are named at another profile first.',
+    remedy: 'Point the slots and lanes that are named at another profile first.',
   },
   'profile.immutable': {
     status: 409,
@@ -205,7 +205,7 @@ export const errorRegistry = {
     status: 409,
     retry: 'never',
     type: 'conflict_error',
-    remedy: 'Unbind it from the slots that are named first.',
+    remedy: 'Unbind it from the slots, lanes and bookings that are named first.',
   },
   'pull.in_progress': {
     status: 409,

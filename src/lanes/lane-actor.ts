@@ -128,7 +128,7 @@ export class LaneActor {
 
   /** Does it load for this booking, which is about to start or has started? Source: SPEC 13 "while it starts". */
   isStarting(bookingId: string): boolean {
-    return this.#drive.switchingFor?.id === bookingId
+    return this.#drive.isStarting(bookingId)
   }
 
   /** Does the default serve in the place of what was booked? */

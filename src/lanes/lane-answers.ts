@@ -27,7 +27,7 @@ export function explainLane(
   const now = actor.seen().question
   const question = questionAt(now, atMs ?? now.nowMs)
   const decision = chooseTarget(question)
-  const { branches, toChange } = explainTarget(question, decision)
+  const { branches, toChange, review } = explainTarget(question, decision)
   const plan = planAhead(question, question.nowMs + DAY_MS)
   const targets = new Map(
     [decision.target, question.default, ...plan.map((piece) => piece.decision.target)].map((one) => [
@@ -41,6 +41,7 @@ export function explainLane(
     target: decision.target,
     reason: decision.reason,
     review_at: decision.reviewAtMs === undefined ? null : isoTime(decision.reviewAtMs),
+    review: review ?? null,
     branches: [...branches],
     to_change: [...toChange],
     plan: planRows(plan),

@@ -54,6 +54,8 @@ export class LaneDrive {
   #current: LaneTarget
   #readySinceMs: number | undefined
   #switch: Switch | undefined
+  /** The booking that it was got ready for last. */
+  #arrivedFor: string | undefined
   /** Of a load that nobody here began: an earlier daemon left it, or its engine stands still. */
   #foundLoadingMs: number | undefined
   #stopNotBeforeMs = Number.NEGATIVE_INFINITY
@@ -75,9 +77,9 @@ export class LaneDrive {
     return this.#readySinceMs
   }
 
-  /** The booking that the change under way was decided for. */
-  get switchingFor(): Booking | undefined {
-    return this.#switch?.booking
+  /** Is it on its way to this booking for the first time? Once it was there, a later load is no start any more. */
+  isStarting(bookingId: string): boolean {
+    return this.#switch?.booking?.id === bookingId && this.#arrivedFor !== bookingId
   }
 
   /** Looks at what became of the slot by itself; a change that is under way tells its own end, if it comes in time. */
@@ -156,6 +158,7 @@ export class LaneDrive {
 
   #arrived({ target, booking }: Switch): void {
     this.#switch = undefined
+    this.#arrivedFor = booking?.id
     if (target.kind === 'model') {
       this.#readySinceMs = this.#deps.clock.nowMs()
       this.#deps.failures.succeeded(target)

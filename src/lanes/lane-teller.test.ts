@@ -24,8 +24,22 @@ function openTeller(wasTold?: Notices['wasTold']) {
     tell: (notice) => told.push(notice),
     ...(wasTold === undefined ? {} : { wasTold }),
   })
-  return { teller, events: () => told.map(({ event }) => event) }
+  return { teller, told, events: () => told.map(({ event }) => event) }
 }
+
+it.each([
+  ['after', 'The default of the lane, small (profile chat), serves in its place. hal0 keeps trying.'],
+  [
+    'never',
+    'The default of the lane, small (profile chat), serves in its place. It is not tried again before the model or the profile is another.',
+  ],
+] as const)('a fallback says why, what serves, and whether it is tried again (%s), in sentences', (kind, said) => {
+  const { teller, told } = openTeller()
+  const retry = kind === 'never' ? { kind, fingerprint: '' } : { kind, delayMs: 30_000 }
+  const served = { kind: 'run', target: SMALL, isFallback: true, reviewAtMs: undefined } as const
+  teller.fallback(BOOKING, { ...FAILURE, retry }, served)
+  expect(told.map(({ detail }) => detail)).toEqual([`It ended. ${said}`])
+})
 
 describe('that what was booked is there after all', () => {
   it('is told once, to who was told of the fallback', () => {

@@ -1,6 +1,7 @@
 import type { NewEvent } from '../contract/events.ts'
 import type { LanePhase, LaneTarget } from '../contract/lane.ts'
 import type { Log } from '../kernel/log.ts'
+import { sentence } from '../kernel/sentence.ts'
 import { isoTime, SECOND_MS } from '../kernel/units.ts'
 import { LaneHistory } from './lane-history.ts'
 import type { Notices } from './notices/notices.ts'
@@ -56,7 +57,9 @@ export class LaneTeller {
     if (toldPhase === this.#toldPhase) return
     this.#toldPhase = toldPhase
     this.history.add({ atMs: nowMs, phase, target: current, reason })
-    this.#publish('lane.phase', 'info', `lane ${name} is ${phase}: ${targetText(current)}`, data)
+    // Of a change it is told what comes after it.
+    const what = phase === 'draining' || phase === 'stopping' ? ', then' : ':'
+    this.#publish('lane.phase', 'info', `lane ${name} is ${phase}${what} ${targetText(current)}`, data)
   }
 
   failed(target: LaneTarget, failure: TargetFailure): void {
@@ -75,9 +78,14 @@ export class LaneTeller {
     this.#fallbackOf.add(booking.id)
     const standIn =
       served.kind === 'run'
-        ? `${targetText(served.target)}, the default of the lane, serves in its place until a retry succeeds.`
+        ? `The default of the lane, ${targetText(served.target)}, serves in its place.`
         : 'Nothing stands in for it: the lane has no other default that works.'
-    this.#deps.tell({ event: 'fallback', booking, occasion: '', detail: `${failure.message}. ${standIn}` })
+    const next =
+      failure.retry.kind === 'never'
+        ? 'It is not tried again before the model or the profile is another.'
+        : 'hal0 keeps trying.'
+    const detail = [sentence(failure.message), standIn, next].join(' ')
+    this.#deps.tell({ event: 'fallback', booking, occasion: '', detail })
   }
 
   /** The lane is on this now. */

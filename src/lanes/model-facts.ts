@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { allFilesOf, modelFilesOf, noSuchModel, readModelRows } from '../config/models/models-file.ts'
+import { allFilesOf, modelFilesOf, readModelRows } from '../config/models/models-file.ts'
 import { defaultProfileOf, type Profile, readProfiles } from '../config/profiles/profiles-file.ts'
 import { fitsSlot } from '../config/profiles/rules/fits-slot.ts'
 import type { LaneTarget } from '../contract/lane.ts'
@@ -8,6 +8,7 @@ import type { Home } from '../files/home.ts'
 import { Hal0Error, messageOf } from '../kernel/errors.ts'
 import { listNames } from '../kernel/list-names.ts'
 import type { Log } from '../kernel/log.ts'
+import { selectNearest } from '../kernel/nearest-word.ts'
 
 /** What lanes know of models and profiles, as read last; answers cost nothing. Source: SPEC 12 "Estimate", "Failure". */
 export interface ModelBook {
@@ -61,7 +62,7 @@ export async function openModelBook(home: Home, log: Log): Promise<ModelBook> {
     },
     targetOf(model, profile, runner) {
       const known = models.get(model)
-      if (known === undefined) throw noSuchModel(home, model, [...models.keys()])
+      if (known === undefined) throw noSuchModel(model, [...models.keys()])
       if (profile !== undefined && !profiles.has(profile)) throw noSuchProfile(profile, [...profiles.keys()])
       const chosen = profile ?? fitting(known.row.preferred_profile, runner) ?? defaultProfileOf('llm')
       return { kind: 'model', model, profile: chosen }
@@ -81,6 +82,16 @@ async function look(row: ModelFacts): Promise<KnownModel> {
     sizeBytes: isWhole ? parts.reduce((sum, { found }) => sum + (found?.size ?? 0), 0) : row.size_bytes,
     changed: facts.map(({ found }) => found?.mtimeMs ?? 0),
   }
+}
+
+/** Without the path of the file: members read it too. */
+function noSuchModel(model: string, known: readonly string[]): Hal0Error {
+  const nearest = selectNearest(model, known)
+  const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
+  return Hal0Error.of('model.not_found', `there is no model "${model}"${hint} (there are: ${listNames(known)})`, {
+    param: 'model',
+    details: { model, remedy: '`hal0 model list` shows the ids.' },
+  })
 }
 
 function noSuchProfile(name: string, known: readonly string[]): Hal0Error {

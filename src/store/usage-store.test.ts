@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { requestRecord } from '../../test/support/request-record.ts'
 import { loadRecord, type StoreHome, storeHome } from '../../test/support/store-harness.ts'
 import type { RequestRecord, TokenUsage } from '../contract/request-record.ts'
-import { USAGE_BY, type UsageBy, type UsageReport } from '../contract/usage.ts'
+import { USAGE_BY, type UsageBy, type UsageSummary } from '../contract/usage.ts'
 import { HOUR_MS } from '../kernel/units.ts'
 import type { Store } from './open-store.ts'
 import { DAY_MS } from './rules/usage-sums.ts'
@@ -29,7 +29,7 @@ function add(more: Partial<RequestRecord> = {}, usage: Partial<TokenUsage> | nul
 }
 
 const reportBy = (by: UsageBy, from = store) => from.usage.report({ fromMs: START, toMs: START + 2 * DAY_MS, by })
-const counts = ({ groups }: UsageReport) => Object.fromEntries(groups.map(({ key, requests }) => [key, requests]))
+const counts = ({ groups }: UsageSummary) => Object.fromEntries(groups.map(({ key, requests }) => [key, requests]))
 
 describe('what is told', () => {
   it('is summed at once, and in the file a second later, once', async () => {
@@ -39,7 +39,7 @@ describe('what is told', () => {
       ...{ requests: 2, failed: 0, prompt_tokens: 11, completion_tokens: 22, cached_tokens: 5 },
       ...{ unknown: 0, busy_ms: 300 },
     }
-    const report: UsageReport = {
+    const report: UsageSummary = {
       from: '2026-01-01T00:00:00.000Z',
       to: '2026-01-03T00:00:00.000Z',
       by: 'slot',

@@ -1,4 +1,4 @@
-import type { RequestReader, UsageReport, UsageSums } from '../contract/usage.ts'
+import type { RequestReader, UsageSummary, UsageSums } from '../contract/usage.ts'
 import type { Clock } from '../kernel/clock.ts'
 import {
   addRequest,
@@ -22,7 +22,7 @@ export interface UsageStore {
   /** A reader of the ledger. It is written within a second. */
   readonly record: RequestReader
   /** Of the whole hours that hold `fromMs ≤ t < toMs` (epoch ms); also what is not written yet. Never throws. */
-  report(query: UsageQuery): UsageReport
+  report(query: UsageQuery): UsageSummary
 }
 
 /** How long usage is kept: a year, and the month in which somebody looks back at it. */

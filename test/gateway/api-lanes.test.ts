@@ -35,6 +35,7 @@ async function errorOf(response: Response) {
 
 const BY = '{"kind":"local_admin"}'
 const DAY_MS = 86_400_000
+const CALENDAR_ADDRESS = { token: CALENDAR_TOKEN, base_url: 'https://hal0.example.org' }
 const T0 = Date.UTC(2026, 0, 1)
 const WISH = { lane: 'gpu0', start: '2026-01-01T00:00:00Z', minutes: 30 }
 const WISHED = '{"lane":"gpu0","start":"2026-01-01T00:00:00Z","minutes":30,"exclusive":false,"title":"","members":[]}'
@@ -178,7 +179,7 @@ describe('each route asks its port once, and answers with what it says', () => {
       200,
       NOTICES,
     ],
-    ['POST', '/api/calendar-token', undefined, `accounts.createCalendarToken ${BY}`, 200, { token: CALENDAR_TOKEN }],
+    ['POST', '/api/calendar-token', undefined, `accounts.createCalendarToken ${BY}`, 200, CALENDAR_ADDRESS],
   ])('%s %s %j', async (method, path, body, asks, status, answer, location) => {
     const response = await call(method, path, body)
     const text = await response.text()

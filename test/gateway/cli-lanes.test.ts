@@ -97,9 +97,14 @@ describe('each command asks the daemon for the right thing, and says what came o
     [
       'lane load gpu0 org/big --profile coding --until 2026-12-24T18:00',
       'POST /api/lanes/gpu0/manual {"model":"org/big","profile":"coding","until":"2026-12-24T17:00:00.000Z"}',
-      /^lane gpu0: takes effect at/m,
+      /^lane gpu0: it counts from 2026-12-24 20:00 Europe\/Berlin$/m,
     ],
-    ['lane unload gpu0', 'POST /api/lanes/gpu0/manual {"model":null}', /^lane gpu0: takes effect/m],
+    [
+      'lane explain gpu0',
+      'GET /api/lanes/gpu0/explain',
+      /^may change\t2026-12-24 20:00 Europe\/Berlin\tReservation r1 ends\.$/m,
+    ],
+    ['lane unload gpu0', 'POST /api/lanes/gpu0/manual {"model":null}', /^lane gpu0: it counts from/m],
     [
       'lane clear gpu0',
       'DELETE /api/lanes/gpu0/manual',
@@ -186,6 +191,21 @@ describe('--json is what the daemon said, in UTC', () => {
     expect(JSON.parse(run.stdout)).toEqual(answer)
     expect(run.stderr).toBe('')
   })
+})
+
+it('what the daemon refuses is told in the times of here', async () => {
+  const said = 'lane gpu0 is booked until 2026-12-24T19:00:00.000Z (r1)'
+  hub.answers.set('POST /api/lanes/gpu0/manual', [409, errorOf('reservation.state', said)])
+  expect((await hal0('lane', 'unload', 'gpu0')).stderr).toMatch(
+    /^hal0: lane gpu0 is booked until 2026-12-24 20:00 Europe\/Berlin \(r1\)/,
+  )
+  expect((await hal0('lane', 'unload', 'gpu0', '--json')).stderr).toContain(said)
+})
+
+it('a choice by hand that will never count ends with 1', async () => {
+  hub.answers.set('POST /api/lanes/gpu0/manual', { ...MANUAL, effect: 'never', at: null })
+  const run = await hal0('lane', 'unload', 'gpu0')
+  expect([run.code, run.stdout]).toEqual([1, 'lane gpu0: it will not count: the next booking begins before it could\n'])
 })
 
 it('warnings of a booking come before it, on stderr', async () => {

@@ -17,7 +17,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(userFolder, { recursive: true, force: true }))
 
-const SESSION = { kind: 'open', role: 'admin', user: null, needs_set_up: true, expires_at: null }
+const DOOR = { state: 'open', lock: null, needs_set_up: true }
+const SESSION = { kind: 'open', role: 'admin', user: null, ...DOOR, expires_at: null }
 const { secret: SECRET } = KEY_MADE
 
 beforeEach(async () => {
@@ -245,6 +246,21 @@ describe('keys of requests', () => {
     const wrong = await run('user whoami', { env: { HAL0_API_KEY: SECRET } })
     expect(wrong.stderr).toBe('hal0: this hal0 has users: a key is needed (auth.required)\n  Mend it.\n')
   })
+})
+
+it('a locked hal0 is not taken for one without users', async () => {
+  hub.answers.set('GET /api/users', { users: [] })
+  expect((await run('user list')).stderr).toMatch(/^no users: everybody on this machine is the admin/)
+  const lock = 'Users were defined, and hal0.db does not say who. Put hal0.db back.'
+  hub.answers.set('GET /api/session', { ...SESSION, kind: 'local', state: 'locked', lock, needs_set_up: false })
+  expect((await run('user list')).stderr).toBe(`hal0 is locked. ${lock}\n`)
+  const who = await run('user whoami')
+  expect([who.stdout, who.stderr]).toEqual([
+    "the admin of this machine, by the daemon's own key\n",
+    `hal0 is locked. ${lock}\n`,
+  ])
+  expect((await run('status')).stdout).toMatch(/^access\tlocked: Users were defined, .* Put hal0\.db back\.$/m)
+  expect(JSON.parse((await run('status --json')).stdout)).toMatchObject({ access: 'locked' })
 })
 
 it('status shows lanes, and slot list which slots are run by one', async () => {

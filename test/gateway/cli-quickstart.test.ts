@@ -139,6 +139,7 @@ describe('quickstart in the foreground', () => {
     const child = start('quickstart', '--port', '0')
     const [, baseUrl = ''] = await child.until('stdout', /Base URL {3}(http:\/\/127\.0\.0\.1:\d+\/v1)/)
     const [, curl = ''] = await child.until('stdout', /^ {2}(curl .*)$/m)
+    await child.until('stderr', /no user is defined.*once: hal0_setup_\w+/s)
     // What to type next means the same home and port.
     await child.until('stdout', new RegExp(`--home ${home} --port 0 --model /path/to/your\\.gguf`))
     await child.until('stdout', new RegExp(`dist/cli/main\\.js chat --home ${home}\\n.*slot list --home ${home}\\n`))

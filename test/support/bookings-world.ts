@@ -28,7 +28,7 @@ const PEOPLE = [
 export const people: People = {
   byId: (id) => PEOPLE.find((one) => one.id === id),
   byName: (name) => PEOPLE.find((one) => one.name === name.toLowerCase()),
-  all: () => PEOPLE,
+  all: () => PEOPLE.filter(({ id }) => id !== 'local'),
   admins: () => PEOPLE.filter(({ role, isDisabled }) => role === 'admin' && !isDisabled),
 }
 

@@ -59,6 +59,7 @@ export const LANE_EXPLANATION: LaneExplanation = {
   target: BIG,
   reason: 'reserved',
   review_at: '2026-12-24T19:00:00.000Z',
+  review: 'Reservation r1 ends.',
   branches: [{ n: 1, text: 'reservation r1 of anna is running', outcome: 'chosen' }],
   to_change: ['End reservation r1.'],
   plan: [

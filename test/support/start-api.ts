@@ -78,6 +78,7 @@ export async function startApi(
   const startedAt = new Date(clock.nowMs()).toISOString()
   const guard = options.guard ?? createOpenGuard({ allowedHosts: () => [] })
   const apiOptions: ApiOptions = {
+    publicUrl: () => 'https://hal0.example.org',
     slots,
     ports,
     bus,

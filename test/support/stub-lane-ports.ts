@@ -39,6 +39,7 @@ export const LANE_EXPLANATION: LaneExplanation = {
   target: HELLO,
   reason: 'default',
   review_at: null,
+  review: null,
   branches: [{ n: 5, text: 'the default', outcome: 'chosen' }],
   to_change: [],
   plan: [],
@@ -98,7 +99,10 @@ export const KEY: KeyRow = {
   last_used_at: null,
 }
 
-export const SESSION: SessionInfo = { kind: 'session', role: 'admin', user: USER, needs_set_up: false, expires_at: AT }
+export const SESSION: SessionInfo = {
+  ...{ kind: 'session', role: 'admin', user: USER, expires_at: AT },
+  ...{ state: 'users', lock: null, needs_set_up: false },
+}
 
 export const NOTIFICATION: NotificationRow = {
   id: 7,

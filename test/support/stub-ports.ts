@@ -186,8 +186,8 @@ export const USAGE: UsageReport = {
   by: 'slot',
   total: { ...SUMS, requests: 5, failed: 3 },
   groups: [
-    { key: 'agent', ...SUMS },
-    { key: null, ...SUMS, requests: 2, failed: 2 },
+    { key: 'agent', name: null, ...SUMS },
+    { key: null, name: null, ...SUMS, requests: 2, failed: 2 },
   ],
 }
 

@@ -16,6 +16,8 @@ export interface DoorsDeps {
 /** Whether hal0 is open, and the file that keeps it from being so by accident. Source: SPEC 14. */
 export interface Doors {
   readonly mode: () => AccessMode
+  /** While it is locked: why, and what to do. Sentences. */
+  readonly lock: () => string | undefined
   /** Before the first user is written. Errors: `lane.store_unavailable`. */
   set(): Promise<void>
   /** No user is left, or none came of it. Never rejects. */
@@ -32,8 +34,8 @@ export function createDoors({ db, marker, log, publish }: DoorsDeps, memory: Acc
     if (memory.userCount > 0) isLocked = false
   })
 
+  const message = `Users were defined, and hal0.db does not say who (${problem ?? 'it holds none'}): every request but those with this machine's own key (the commands of \`hal0\` here) is refused. ${adviceFor(problem, marker)}`
   if (isLocked) {
-    const message = `Users were defined, and hal0.db does not say who (${problem ?? 'it holds none'}): every request but those with this machine's own key (the commands of \`hal0\` here) is refused. ${adviceFor(problem, marker)}`
     log.error({ file: marker.path }, message)
     publish({ type: 'access.locked', severity: 'error', source: 'access', message, data: { file: marker.path } })
   }
@@ -45,6 +47,7 @@ export function createDoors({ db, marker, log, publish }: DoorsDeps, memory: Acc
 
   return {
     mode: () => (memory.userCount > 0 ? 'users' : isLocked ? 'locked' : 'open'),
+    lock: () => (isLocked ? message : undefined),
     async set() {
       try {
         await marker.write()

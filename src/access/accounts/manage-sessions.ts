@@ -30,12 +30,25 @@ export interface SessionManagementDeps extends AccountContext {
   readonly setUpToken: SetUpToken
   readonly createFirstAdmin: UserManagement['createFirstAdmin']
   readonly mode: () => AccessMode
+  readonly lock: () => string | undefined
   readonly settings: () => { readonly sessionMs: number; readonly trustedProxies: readonly string[] }
 }
 
 export function createSessionManagement(deps: SessionManagementDeps): Sessions {
-  const { memory, journal, clock, passwords, attempts, check, late, setUpToken, createFirstAdmin, mode, settings } =
-    deps
+  const {
+    memory,
+    journal,
+    clock,
+    passwords,
+    attempts,
+    check,
+    late,
+    setUpToken,
+    createFirstAdmin,
+    mode,
+    lock,
+    settings,
+  } = deps
   const viaOf = (from: IncomingMessage): RequestOrigin => originOf(from, settings().trustedProxies)
   const sessionOf = (from: IncomingMessage): SessionRecord | undefined =>
     readCredentials(from.rawHeaders)
@@ -150,7 +163,8 @@ export function createSessionManagement(deps: SessionManagementDeps): Sessions {
     info(caller: Caller, from): SessionInfo {
       if (caller.kind === 'local_admin') {
         const kind = mode() === 'open' ? 'open' : 'local'
-        return { kind, role: 'admin', user: null, needs_set_up: kind === 'open', expires_at: null }
+        const door = { state: mode(), lock: lock() ?? null, needs_set_up: kind === 'open' }
+        return { kind, role: 'admin', user: null, ...door, expires_at: null }
       }
       const user = memory.user(caller.userId)
       if (user === undefined) throw Hal0Error.of('auth.required', 'This user was removed.')
@@ -161,5 +175,6 @@ export function createSessionManagement(deps: SessionManagementDeps): Sessions {
 }
 
 function infoOf(kind: 'key' | 'session', user: UserRecord, expiresAtMs: number | undefined): SessionInfo {
-  return { kind, role: user.role, user: userRowOf(user), needs_set_up: false, expires_at: isoOrNull(expiresAtMs) }
+  const door = { state: 'users', lock: null, needs_set_up: false } as const
+  return { kind, role: user.role, user: userRowOf(user), ...door, expires_at: isoOrNull(expiresAtMs) }
 }

@@ -13,6 +13,7 @@ describe('a new user', () => {
     ['the same in capitals', [admin('ann')], 'ANN', 'member', 'name'],
     ["hal0's own name", [admin('ann')], 'local', 'admin', 'name'],
     ['who is gone', [admin('ann')], 'deleted', 'admin', 'name'],
+    ['who acts by itself', [admin('ann')], 'hal0', 'admin', 'name'],
   ] as const)('%s', (_name, users, name, role, param) => {
     expect(findNewUserFault(users, { name, role })?.param).toBe(param)
   })

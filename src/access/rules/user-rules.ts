@@ -14,8 +14,8 @@ export interface UserFault {
   readonly message: string
 }
 
-/** Names that say somebody else: the local admin in lists, and whoever is gone. */
-const TAKEN_BY_HAL0 = new Set(['local', 'deleted'])
+/** Names that say somebody else: the local admin in lists, whoever is gone, and hal0 where it acts by itself. */
+const TAKEN_BY_HAL0 = new Set(['local', 'deleted', 'hal0'])
 
 /** May a user of this name and role be made? The first one has to be an admin: there would be nobody to make a second. Source: SPEC 14. */
 export function findNewUserFault(

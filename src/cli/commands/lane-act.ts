@@ -1,8 +1,12 @@
+import { hostname } from 'node:os'
 import { laneManualRequestSchema } from '../../contract/lane.ts'
 import { checked } from '../checked.ts'
 import { connect } from '../connect.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { chooseFeedBase } from '../feed-base.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
-import { targetText } from '../lane-words.ts'
+import { effectText, targetText } from '../lane-words.ts'
+import { withLocalErrors } from '../local-errors.ts'
 import { loadTimeText, withSlotProgress } from '../slot-progress.ts'
 import { openTimes, type TimeZoneOption } from '../times.ts'
 
@@ -11,18 +15,24 @@ export interface LaneLoadOptions extends GlobalOptions, TimeZoneOption {
   readonly until?: string
 }
 
-/** `hal0 lane load NAME MODEL`, and with null `hal0 lane unload NAME`: a manual choice. JSON: the answer of POST /api/lanes/NAME/manual. */
-export async function laneChoose(name: string, model: string | null, options: LaneLoadOptions): Promise<void> {
+/**
+ * `hal0 lane load NAME MODEL`, and with null `hal0 lane unload NAME`: a manual choice. JSON: the answer of POST /api/lanes/NAME/manual. It ends
+ * with 1 when the choice will never count.
+ */
+export async function laneChoose(name: string, model: string | null, options: LaneLoadOptions): Promise<ExitCode> {
   const output = outputOf(options)
-  const until = openTimes(options, output).readIso('--until', options.until)
+  const times = openTimes(options, output)
+  const until = times.readIso('--until', options.until)
   const { profile } = options
   const request = checked(laneManualRequestSchema, {
     model,
     ...(profile === undefined ? {} : { profile }),
     ...(until === undefined ? {} : { until }),
   })
-  const answer = await (await connect(options)).lanes.setManual(name, request)
-  output.result(answer, () => `lane ${name}: ${answer.message}`)
+  const { lanes } = await connect(options)
+  const answer = await withLocalErrors(output, times.zone, () => lanes.setManual(name, request))
+  output.result(answer, () => `lane ${name}: ${effectText(answer, times.zone)}`)
+  return answer.effect === 'never' ? EXIT.failed : EXIT.ok
 }
 
 /** `hal0 lane clear NAME`. JSON: the row. */
@@ -53,8 +63,8 @@ export async function laneCalendar(name: string, options: GlobalOptions): Promis
   // A slip in the name must not cost the old token.
   await client.lanes.show(name)
   output.note('This makes a new token: every feed address of yours that was made before ends now, for all lanes.')
-  const token = await client.people.createCalendarToken()
-  const url = `${client.baseUrl}/api/lanes/${encodeURIComponent(name)}/calendar.ics?token=${encodeURIComponent(token)}`
+  const { token, base_url: told } = await client.people.createCalendarToken()
+  const url = `${chooseFeedBase(told, client.baseUrl, hostname())}/api/lanes/${encodeURIComponent(name)}/calendar.ics?token=${encodeURIComponent(token)}`
   output.result({ lane: name, url }, () => url)
   output.note('Who has this address reads the bookings of the lane as you do; it is shown this once.')
 }

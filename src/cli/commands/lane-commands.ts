@@ -20,7 +20,7 @@ export function addLaneCommands(program: Command, end: (code: ExitCode) => void)
     'hal0 lane explain gpu0',
   ])
   addViews(lane)
-  addChoices(lane)
+  addChoices(lane, end)
   addEdits(lane)
   const simulate = lane
     .command('simulate <file>')
@@ -72,15 +72,15 @@ function addViews(lane: Command): void {
   showExamples(calendar, ['hal0 lane calendar gpu0'])
 }
 
-function addChoices(lane: Command): void {
+function addChoices(lane: Command, end: (code: ExitCode) => void): void {
   const load = addTimeZoneOption(
     lane
       .command('load <name> <model>')
-      .description('run this model while nobody has booked the lane; admins only')
+      .description('run this model while nobody has booked the lane; admins only; ends with 1 when it will never count')
       .option('--profile <profile>', 'with this profile (default: the one of the model)')
       .option('--until <time>', 'up to this time (default: until the next booking starts)'),
-  ).action((name: string, model: string, _options, command: Command) =>
-    laneChoose(name, model, command.optsWithGlobals()),
+  ).action(async (name: string, model: string, _options, command: Command) =>
+    end(await laneChoose(name, model, command.optsWithGlobals())),
   )
   showExamples(load, ['hal0 lane load gpu0 org/name.q8', 'hal0 lane load gpu0 hello --profile chat --until 18:00'])
   const unload = addTimeZoneOption(
@@ -88,7 +88,9 @@ function addChoices(lane: Command): void {
       .command('unload <name>')
       .description('run nothing while nobody has booked the lane; admins only')
       .option('--until <time>', 'up to this time (default: until the next booking starts)'),
-  ).action((name: string, _options, command: Command) => laneChoose(name, null, command.optsWithGlobals()))
+  ).action(async (name: string, _options, command: Command) =>
+    end(await laneChoose(name, null, command.optsWithGlobals())),
+  )
   showExamples(unload, ['hal0 lane unload gpu0 --until +2h'])
   const clear = lane
     .command('clear <name>')

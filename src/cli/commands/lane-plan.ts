@@ -2,6 +2,9 @@ import type { LaneExplanation, LaneTimeline, PlanStep } from '../../contract/lan
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { bookingText, targetText } from '../lane-words.ts'
+import { withLocalErrors } from '../local-errors.ts'
+import { statusText } from '../reservation-words.ts'
+import { localTimes } from '../rules/local-times.ts'
 import { durationText } from '../rules/read-duration.ts'
 import { momentText, windowText } from '../rules/time-text.ts'
 import type { Zone } from '../rules/zone.ts'
@@ -16,18 +19,24 @@ export async function laneExplain(name: string, options: LaneExplainOptions): Pr
   const output = outputOf(options)
   const times = openTimes(options, output)
   const at = times.readIso('--at', options.at)
-  const explanation = await (await connect(options)).lanes.explain(name, at === undefined ? {} : { at })
+  const { lanes } = await connect(options)
+  const explanation = await withLocalErrors(output, times.zone, () =>
+    lanes.explain(name, at === undefined ? {} : { at }),
+  )
   output.result(explanation, () => output.table(['WHAT', 'WHEN', 'ANSWER'], explainLines(explanation, times.zone)))
 }
 
 function explainLines(told: LaneExplanation, zone: Zone): string[][] {
+  const local = (text: string) => localTimes(text, zone)
   const review =
-    told.review_at === null ? [] : [['may change', momentText(told.review_at, zone), 'the next look at the timetable']]
+    told.review_at === null || told.review === null
+      ? []
+      : [['may change', momentText(told.review_at, zone), local(told.review)]]
   return [
     ['target', momentText(told.at, zone), `${targetText(told.target)} [${told.reason}]`],
-    ...told.branches.map(({ n, text, outcome }) => [`rule ${n}`, outcome, text]),
+    ...told.branches.map(({ n, text, outcome }) => [`rule ${n}`, outcome, local(text)]),
     ...review,
-    ...told.to_change.map((text) => ['to change', '', text]),
+    ...told.to_change.map((text) => ['to change', '', local(text)]),
     ...told.plan.map((step) => planLine(step, zone)),
     ...told.estimates.map(({ target, seconds, source }) => [
       'load time',
@@ -76,7 +85,7 @@ function timelineLines({ past, reservations, plan }: LaneTimeline, zone: Zone): 
     ]),
     ...reservations.map((booking) => {
       const title = booking.title === '' ? '' : `, ${JSON.stringify(booking.title)}`
-      return [`booked`, booking.status, `${bookingText(booking, zone)}${title}`]
+      return [`booked`, statusText(booking.status), `${bookingText(booking, zone)}${title}`]
     }),
     ...plan.map((step) => planLine(step, zone)),
   ]

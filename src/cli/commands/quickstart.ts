@@ -10,6 +10,7 @@ import { CliError, UsageError } from '../cli-error.ts'
 import { clientOf } from '../client-of.ts'
 import { type GlobalOptions, homeOf, outputOf, refuseUrl } from '../globals.ts'
 import { stayWhenOutputFails } from '../lost-output.ts'
+import { doorTexts } from '../open-text.ts'
 import type { Output } from '../output.ts'
 import { curlLine, typedAs, welcomeText } from '../quickstart-text.ts'
 import { runUntilStopped } from '../run-daemon.ts'
@@ -62,11 +63,13 @@ export async function quickstart(options: QuickstartOptions): Promise<void> {
       slot: row.name,
       model_id: row.model_id,
     }
-    const flags = { homeFlag: homeToType(options), portFlag: options.port }
+    const isOpen = daemon.setUpToken !== undefined
+    const flags = { homeFlag: homeToType(options), portFlag: options.port, isOpen }
     output.result({ ...facts, curl: curlLine(daemon.url) }, () =>
       welcomeText({ url: daemon.url, home, row, typed, ...flags }),
     )
     for (const line of slotWarnings(daemon.slots.rows(), DEFAULT_SLOT)) output.note(line)
+    for (const text of doorTexts(daemon)) output.note(text)
     await runUntilStopped(daemon, signals, output)
   } finally {
     // After a normal end this is done already; after a failure or an interrupted load nothing is worth waiting for.

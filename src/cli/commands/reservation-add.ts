@@ -6,6 +6,7 @@ import { type GlobalOptions, outputOf } from '../globals.ts'
 import { targetText } from '../lane-words.ts'
 import type { Output } from '../output.ts'
 import { conflictLines, reservationText, tellingConflicts } from '../reservation-words.ts'
+import { localTimes } from '../rules/local-times.ts'
 import { windowText } from '../rules/time-text.ts'
 import type { Zone } from '../rules/zone.ts'
 import { openTimes, type TimeZoneOption } from '../times.ts'
@@ -25,26 +26,26 @@ export async function reservationAdd(lane: string, options: ReservationAddOption
   const request = bookingRequestOf(lane, options, times)
   const { reservations } = await connect(options)
   if (options.check === true) {
-    const answer = await reservations.check(request)
-    tellWarnings(output, answer.warnings)
+    const answer = await tellingConflicts(output, zone, () => reservations.check(request))
+    tellWarnings(output, answer.warnings, zone)
     output.result(answer, () => checkLines(answer, zone).join('\n'))
     return answer.ok ? EXIT.ok : EXIT.failed
   }
   const made = await tellingConflicts(output, zone, () => reservations.create(request))
-  tellWarnings(output, made.warnings)
+  tellWarnings(output, made.warnings, zone)
   output.result(made, () => made.reservations.map((row) => reservationText(row, zone)).join('\n'))
   return EXIT.ok
 }
 
-function tellWarnings(output: Output, warnings: readonly BookingWarning[]): void {
+function tellWarnings(output: Output, warnings: readonly BookingWarning[], zone: Zone): void {
   if (output.json) return
-  for (const { message } of warnings) output.note(`warning: ${message}`)
+  for (const { message } of warnings) output.note(`warning: ${localTimes(message, zone)}`)
 }
 
 function checkLines({ ok, windows, conflicts, limits, target }: BookingCheck, zone: Zone): string[] {
   return [
     ...conflictLines(conflicts, zone),
-    ...limits.map(({ limit, message }) => `limit ${limit}: ${message}`),
+    ...limits.map(({ limit, message }) => `limit ${limit}: ${localTimes(message, zone)}`),
     ok ? `it can be booked, ${targetText(target)}:` : 'it cannot be booked:',
     ...windows.map(({ start, end }) => `  ${windowText(start, end, zone)}`),
   ]

@@ -3,6 +3,7 @@ import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { targetText } from '../lane-words.ts'
 import { statusText } from '../reservation-words.ts'
+import { localTimes } from '../rules/local-times.ts'
 import { momentText, windowText } from '../rules/time-text.ts'
 import type { Zone } from '../rules/zone.ts'
 import { openTimes, type TimeZoneOption } from '../times.ts'
@@ -71,7 +72,7 @@ function rowLines(row: ReservationRow, zone: Zone): string[][] {
     ['its time zone', row.time_zone],
     ['made', momentText(row.created_at, zone)],
     ['first used', row.first_used_at === null ? '' : momentText(row.first_used_at, zone)],
-    ['note', row.note ?? ''],
+    ['note', localTimes(row.note ?? '', zone)],
   ]
   return lines.filter(([, value]) => value !== '')
 }
@@ -100,7 +101,7 @@ export async function reservationNotices(options: NoticesOptions): Promise<void>
             row.lane,
             row.reservation_id,
             row.title,
-            row.body,
+            localTimes(row.body, zone),
           ]),
         ),
   )

@@ -1,5 +1,6 @@
 import { type GlobalOptions, homeOf, outputOf, refuseUrl } from '../globals.ts'
 import { stayWhenOutputFails } from '../lost-output.ts'
+import { doorTexts } from '../open-text.ts'
 import { runUntilStopped } from '../run-daemon.ts'
 import { slotWarnings } from '../slot-warnings.ts'
 import { startDaemonHere } from '../start-daemon.ts'
@@ -30,16 +31,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   const rows = daemon.slots.rows()
   if (rows.every((row) => row.model_id === null)) output.note(NO_MODEL_TEXT)
   for (const line of slotWarnings(rows)) output.note(line)
-  if (daemon.setUpToken !== undefined) output.note(openText(daemon.setUpToken))
+  for (const text of doorTexts(daemon)) output.note(text)
   await runUntilStopped(daemon, signals, output)
 }
 
 /** What a fresh home lacks: its slots have nothing to run. */
 const NO_MODEL_TEXT = `hal0: no slot has a model yet. \`hal0 model list\` shows the models there are, \`hal0 model add FILE\` and
   \`hal0 model pull ORG/NAME\` bring one; then: hal0 slot create mine --model ID && hal0 slot load mine`
-
-/** Nobody is defined. The token is told here and nowhere else. Source: SPEC 14. */
-function openText(setUpToken: string): string {
-  return `hal0: no user is defined, so everything is open to this machine and to nobody else. \`hal0 user create NAME --admin\` makes the
-  first one; in a browser this token does, once: ${setUpToken}`
-}

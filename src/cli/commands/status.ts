@@ -11,24 +11,28 @@ import { bytesText } from '../size-text.ts'
 import { heldText } from '../slot-words.ts'
 import { openZone } from '../time-zone.ts'
 
-/** `hal0 status`. JSON: the answer of GET /api/status, with `breakers` (by slot), `memory` (pools) and `lanes` (rows); null = the daemon could not tell. */
+/** `hal0 status`. JSON: the answer of GET /api/status, with `breakers` (by slot), `memory` (pools), `lanes` (rows) and `access` (open, users, locked); null = the daemon could not tell. */
 export async function status(globals: GlobalOptions): Promise<void> {
   const output = outputOf(globals)
   const client = await connect(globals)
-  const [facts, rows, memory, lanes] = await Promise.all([
+  const [facts, rows, memory, lanes, session] = await Promise.all([
     client.status(),
     client.slots.list(),
     toldOrNull(async () => (await client.capacity()).pools),
     toldOrNull(() => client.lanes.list()),
+    toldOrNull(() => client.people.session()),
   ])
   const held = rows.filter(({ breaker }) => breaker !== null)
   const breakers = Object.fromEntries(held.map(({ name, breaker }) => [name, breaker]))
-  output.result({ ...facts, breakers, memory, lanes }, () =>
+  const lock = session?.lock ?? null
+  const access = session?.state ?? null
+  output.result({ ...facts, breakers, memory, lanes, access }, () =>
     output.table(
       ['KEY', 'VALUE'],
       [
         ...lines(facts),
         ...problemLines(facts),
+        ...(lock === null ? [] : [['access', `locked: ${lock}`]]),
         ...breakerLines(held),
         ...laneLines(lanes ?? []),
         ...memoryLines(memory ?? []),

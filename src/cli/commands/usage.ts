@@ -5,6 +5,9 @@ import { showExamples } from '../command-help.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import type { Output } from '../output.ts'
+import { localTimes } from '../rules/local-times.ts'
+import type { Zone } from '../rules/zone.ts'
+import { openZone } from '../time-zone.ts'
 
 interface UsageCommandOptions extends GlobalOptions {
   readonly by: UsageBy
@@ -39,7 +42,8 @@ async function usage(options: UsageCommandOptions): Promise<void> {
 }
 
 function table({ by, groups, total }: UsageReport, output: Output): string {
-  const rows = groups.map(({ key, ...sums }) => [key === null ? '-' : keyText(by, key), ...cells(sums)])
+  const zone = openZone(undefined)
+  const rows = groups.map(({ key, name, ...sums }) => [keyText(by, key, name, zone), ...cells(sums)])
   return output.table(
     [by.toUpperCase(), 'REQUESTS', 'FAILED', 'PROMPT', 'COMPLETION', 'CACHED', 'UNKNOWN', 'TIME'],
     [...rows, ...(groups.length > 1 ? [['total', ...cells(total)]] : [])],
@@ -51,8 +55,10 @@ function cells(sums: UsageSums): string[] {
   return [...counts, sums.unknown].map(String).concat(timeText(sums.busy_ms))
 }
 
-/** 2026-01-31T18:00:00.000Z → 2026-01-31 18:00 UTC. */
-function keyText(by: UsageBy, key: string): string {
+/** What a line stands for. `2026-01-31T18:00:00.000Z` → `2026-01-31 18:00 UTC`; of an id what people call it; titles may be the same. */
+export function keyText(by: UsageBy, key: string | null, name: string | null, zone: Zone): string {
+  if (key === null) return '-'
+  if (name !== null) return by === 'reservation' ? `${localTimes(name, zone)} (${key})` : name
   if (by === 'day') return key.slice(0, 10)
   return by === 'hour' ? `${key.slice(0, 10)} ${key.slice(11, 16)} UTC` : key
 }

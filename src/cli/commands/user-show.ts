@@ -1,13 +1,20 @@
 import type { SessionInfo, UserRow } from '../../contract/user.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
+import { lockText } from '../open-text.ts'
 
 /** `hal0 user list`. JSON: `{users: [row, …]}`, the rows of GET /api/users. */
 export async function userList(options: GlobalOptions): Promise<void> {
   const output = outputOf(options)
-  const users = await (await connect(options)).people.users()
+  const { people } = await connect(options)
+  const users = await people.users()
   if (users.length === 0 && !output.json) {
-    output.note('no users: everybody on this machine is the admin; `hal0 user create NAME --admin` makes the first')
+    const { lock } = await people.session()
+    output.note(
+      lock === null
+        ? 'no users: everybody on this machine is the admin; `hal0 user create NAME --admin` makes the first'
+        : lockText(lock),
+    )
   }
   output.result({ users }, () =>
     users.length === 0
@@ -26,10 +33,16 @@ export async function userWhoami(options: GlobalOptions): Promise<void> {
   const output = outputOf(options)
   const session = await (await connect(options)).people.session()
   output.result(session, () => whoText(session))
+  if (session.lock !== null && !output.json) output.note(lockText(session.lock))
 }
 
 /** Who the daemon takes the caller for, in one line. */
-export function whoText({ kind, role, user, expires_at }: Omit<SessionInfo, 'needs_set_up'>): string {
+export function whoText({
+  kind,
+  role,
+  user,
+  expires_at,
+}: Pick<SessionInfo, 'kind' | 'role' | 'user' | 'expires_at'>): string {
   switch (kind) {
     case 'open':
       return `the ${role} of this machine: no user is defined`

@@ -202,6 +202,22 @@ path = "${NOISE}"
     )
     expect(await models.show('a')).toMatchObject({ bound_by: ['s'] })
   })
+
+  it.each([
+    ['a good file', '[default]\nmodel = "a"\n'],
+    ['a file with a mistake', 'devise = "cpu"\n[default]\nmodel = "a"\n'],
+    ['a file that is no TOML', 'default = { model = "a" }\ngpus = \n'],
+  ])('do not take the default from under a lane with %s', async (_, text) => {
+    await put(`[models.a]\npath = "${HELLO}"\n`)
+    await mkdir(join(home.etc, 'lanes'), { recursive: true })
+    await writeFile(join(home.etc, 'lanes/gpu0.toml'), text)
+    const error = await failure(models.remove('a', { deleteFiles: false }))
+    expect([error.code, error.message]).toEqual(['model.in_use', expect.stringContaining('lane gpu0 (as its default)')])
+    expect(error.details).toMatchObject({
+      lanes: ['gpu0'],
+      remedy: 'Give another default first: `hal0 lane edit gpu0 --model ID`.',
+    })
+  })
 })
 
 describe('deleting files', () => {

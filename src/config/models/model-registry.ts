@@ -4,6 +4,7 @@ import type { Home } from '../../files/home.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
 import { listNames } from '../../kernel/list-names.ts'
 import { inspectModel } from '../../models/inspect.ts'
+import { readLaneUses } from '../lanes/lane-uses.ts'
 import { readSlotUses } from '../slots/slot-uses.ts'
 import { checkPatch, inspectForRow, refuseUnfit } from './check-model.ts'
 import { deleteModelFiles } from './delete-model-files.ts'
@@ -119,21 +120,30 @@ async function refuseInUse(
   id: string,
   row: ModelFacts,
 ): Promise<void> {
-  const slots = (await readSlotUses(home)).filter((use) => use.modelId === id).map((use) => use.slot)
+  const [slotUses, laneUses] = await Promise.all([readSlotUses(home), readLaneUses(home)])
+  const slots = slotUses.filter((use) => use.modelId === id).map((use) => use.slot)
+  const lanes = laneUses.filter((use) => use.modelId === id).map((use) => use.lane)
   const file = firstFileOf(row)
   const models = [...rows]
     .filter(([other, facts]) => other !== id && (facts.drafter === file || facts.mmproj === file))
     .map(([other]) => other)
-  if (slots.length === 0 && models.length === 0) return
-  const users = [...slots.map((slot) => `slot ${slot}`), ...models.map((model) => `model ${model}`)]
+  if (slots.length === 0 && lanes.length === 0 && models.length === 0) return
+  const users = [
+    ...slots.map((slot) => `slot ${slot}`),
+    ...lanes.map((lane) => `lane ${lane} (as its default)`),
+    ...models.map((model) => `model ${model}`),
+  ]
   const commands = (lines: readonly string[]) => lines.map((line) => `\`${line}\``).join(', ')
   const remedy = [
     ...(slots.length === 0
       ? []
       : [`Bind another model first: ${commands(slots.map((slot) => `hal0 slot edit ${slot} --model ID`))}.`]),
+    ...(lanes.length === 0
+      ? []
+      : [`Give another default first: ${commands(lanes.map((lane) => `hal0 lane edit ${lane} --model ID`))}.`]),
     ...(models.length === 0 ? [] : [`Change the rows of ${models.join(', ')} first: \`hal0 config edit models\`.`]),
   ].join(' ')
   throw Hal0Error.of('model.in_use', `model "${id}" is used by ${listNames(users)}`, {
-    details: { model: id, slots, models, remedy },
+    details: { model: id, slots, lanes, models, remedy },
   })
 }

@@ -215,6 +215,27 @@ describe('writing', () => {
     expect([error.code, error.message]).toEqual(['profile.in_use', expect.stringContaining('slot s')])
   })
 
+  it.each([
+    ['it names it', 'default = { model = "a", profile = "mine" }\n'],
+    ['its model prefers it', 'default = { model = "a" }\n'],
+  ])('does not take a profile from under a lane: %s', async (_name, text) => {
+    await put('[profiles.mine]\n[profiles.other]\n')
+    await writeFile(join(home.etc, 'models.toml'), '[models.a]\npath = "/a.gguf"\npreferred_profile = "mine"\n')
+    await mkdir(join(home.etc, 'lanes'), { recursive: true })
+    await writeFile(join(home.etc, 'lanes/gpu0.toml'), text)
+    const error = await failure(profiles.remove('mine'))
+    expect([error.code, error.message]).toEqual([
+      'profile.in_use',
+      'profile "mine" is used by lane gpu0 (as its default)',
+    ])
+    expect(error.details).toMatchObject({
+      slots: [],
+      lanes: ['gpu0'],
+      remedy: expect.stringContaining('hal0 lane edit gpu0'),
+    })
+    await profiles.remove('other')
+  })
+
   it('never writes over a file with mistakes', async () => {
     await put('[profiles.a]\nctx_szie = 1\n')
     expect((await failure(profiles.create({ name: 'b' }))).code).toBe('config.invalid')

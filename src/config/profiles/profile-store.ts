@@ -11,6 +11,7 @@ import { Hal0Error } from '../../kernel/errors.ts'
 import { listNames } from '../../kernel/list-names.ts'
 import { selectNearest } from '../../kernel/nearest-word.ts'
 import { withoutUndefined } from '../../kernel/without-undefined.ts'
+import { readLaneUses } from '../lanes/lane-uses.ts'
 import { readSlotUses, type SlotUse } from '../slots/slot-uses.ts'
 import { guardProfileWrite, refuseRetiredKeys } from './profile-gate.ts'
 import { makeEnvelope, openEnvelope, planImport } from './profile-transfer.ts'
@@ -70,16 +71,7 @@ export function createProfiles(deps: ProfileStoreDeps): Profiles {
     async remove(name: string) {
       await writeProfiles(home, async (profiles) => {
         customProfile(profiles, name)
-        const users = (await readSlotUses(home)).filter((use) => use.profile === name).map((use) => use.slot)
-        if (users.length > 0) {
-          throw Hal0Error.of('profile.in_use', `profile "${name}" is used by slot ${listNames(users)}`, {
-            details: {
-              profile: name,
-              slots: users,
-              remedy: `Give them another first: \`hal0 slot edit ${users[0]} --profile NAME\`.`,
-            },
-          })
-        }
+        await refuseInUse(home, name)
         return { remove: name }
       })
     },
@@ -104,6 +96,27 @@ export function createProfiles(deps: ProfileStoreDeps): Profiles {
       return result ?? { created: [], overwritten: [], skipped: [] }
     },
   }
+}
+
+/** Errors: `profile.in_use` naming the slots, and the lanes whose default it is. */
+async function refuseInUse(home: Home, name: string): Promise<void> {
+  const [slotUses, laneUses] = await Promise.all([readSlotUses(home), readLaneUses(home)])
+  const slots = slotUses.filter((use) => use.profile === name).map((use) => use.slot)
+  const lanes = laneUses.filter((use) => use.profile === name).map((use) => use.lane)
+  const [slot] = slots
+  const [lane] = lanes
+  const users = [
+    ...(slot === undefined ? [] : [`slot ${listNames(slots)}`]),
+    ...(lane === undefined ? [] : [`lane ${listNames(lanes)} (as its default)`]),
+  ]
+  if (users.length === 0) return
+  const commands = [
+    ...(slot === undefined ? [] : [`\`hal0 slot edit ${slot} --profile NAME\``]),
+    ...(lane === undefined ? [] : [`\`hal0 lane edit ${lane} --profile NAME\``]),
+  ]
+  throw Hal0Error.of('profile.in_use', `profile "${name}" is used by ${users.join(' and ')}`, {
+    details: { profile: name, slots, lanes, remedy: `Give them another first: ${commands.join(', ')}.` },
+  })
 }
 
 /** Errors: `profile.not_found` naming the nearest, or what there is. */

@@ -7,6 +7,7 @@ import type { Home } from '../../files/home.ts'
 import { MIB } from '../../kernel/units.ts'
 import { configError } from '../toml/mistake.ts'
 import { readTomlFile } from '../toml/toml-file.ts'
+import { isPlainOrigin } from './public-url.ts'
 import { runnersSchema } from './runner-settings.ts'
 
 const AMOUNT = 'expected a number, 0 or more'
@@ -25,6 +26,11 @@ const server = z.strictObject({
   trusted_proxies: z
     .array(z.string().refine(isAddressRange, 'expected an address, or a range such as 10.0.0.0/8'))
     .default([]),
+  /** Where people reach this hal0, for links. Absent = the address it listens on. */
+  public_url: z
+    .string('expected an http or https URL without a path')
+    .refine(isPlainOrigin, 'expected an http or https URL without a path, such as https://hal0.example.org')
+    .optional(),
   /** JSON bodies over this are refused with 413. */
   json_limit_bytes: count.default(64 * MIB),
   /** The same for multipart forms, which are streamed. */
@@ -179,8 +185,17 @@ export function redactSettings(settings: DaemonSettings): DaemonSettings {
   return {
     ...settings,
     notify: {
-      ...(webhook === undefined ? {} : { webhook: { ...webhook, secret: hidden(webhook.secret) } }),
+      ...(webhook === undefined ? {} : { webhook: { url: redactUrl(webhook.url), secret: hidden(webhook.secret) } }),
       ...(smtp === undefined ? {} : { smtp: { ...smtp, password: hidden(smtp.password) } }),
     },
   }
+}
+
+/** Of an address everything but a password and a query: services hand out addresses that are keys. */
+function redactUrl(text: string): string {
+  const url = new URL(text)
+  if (url.password === '' && url.search === '') return text
+  if (url.password !== '') url.password = 'set'
+  if (url.search !== '') url.search = 'set'
+  return url.href
 }

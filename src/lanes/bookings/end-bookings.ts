@@ -1,5 +1,6 @@
 import { type Caller, isAdmin, nameOf } from '../../access/caller.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
+import { sentence } from '../../kernel/sentence.ts'
 import { isoTime } from '../../kernel/units.ts'
 import { type Desk, needReservation, requireOwner } from './booking-desk.ts'
 import type { Bookings } from './bookings.ts'
@@ -44,7 +45,7 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
       return { value: { row: after.find((one) => one.id === id) ?? found, judged: after }, changed: after }
     })
     for (const reservation of judged) teller.event(verdict.status, reservation, by)
-    const detail = verdict.note === undefined ? '' : `Reason: ${verdict.note}`
+    const detail = verdict.note === undefined ? '' : `Reason: ${sentence(verdict.note)}`
     teller.notice(verdict.status, judged, { occasion: isoTime(deps.clock.nowMs()), by, detail })
     return rowOf(row, by)
   }

@@ -10,6 +10,7 @@ import {
   local,
   only,
   overlapping,
+  people,
   root,
 } from '../../../test/support/bookings-world.ts'
 import type { Caller } from '../../access/caller.ts'
@@ -142,8 +143,26 @@ describe('who', () => {
     expect(() => bookings.show('r0', anna)).toThrow('there is no reservation "r0"')
   })
 
+  it.each([
+    ['nobody named', {}],
+    ['local itself named', { owner: 'Local' }],
+  ])('once users are defined, this machine says whose booking it is: %s', async (_, more) => {
+    const wanted = world.ask(60, 60, more)
+    for (const attempt of [world.book.bookings.create(wanted, local), world.book.bookings.check(wanted, local)]) {
+      const error = await failure(attempt)
+      expect([error.code, error.param]).toEqual(['validation.invalid', 'owner'])
+      expect([error.message, error.details?.['remedy']].join()).toMatch(/users are defined.*--owner NAME/)
+    }
+    expect(count()).toBe(0)
+    const row = only((await world.book.bookings.create(world.ask(60, 60, { owner: 'anna' }), local)).reservations)
+    expect(row.owner.name).toBe('anna')
+  })
+
   it('the first user takes over what was local', async () => {
-    const [id = ''] = await world.make(world.ask(60, 60, { members: ['ben'] }), local)
+    const open = world.again({ people: { ...people, all: () => [] } })
+    const [made] = (await open.bookings.create(world.ask(60, 60, { members: ['ben'] }), local)).reservations
+    open.close()
+    const id = made?.id ?? ''
     const [other = ''] = await world.make(world.ask(120, 60, { members: ['local'] }), ben)
     world.book.adoptLocal('u-ben')
     expect(world.book.bookings.show(id, ben)).toMatchObject({ owner: { name: 'ben' }, members: [] })

@@ -1,4 +1,4 @@
-import { type Caller, isAdmin, nameOf, userIdOf } from '../../access/caller.ts'
+import { type Caller, isAdmin, LOCAL_USER_ID, nameOf, userIdOf } from '../../access/caller.ts'
 import type {
   BookingCheck,
   BookingWarning,
@@ -71,14 +71,27 @@ export function createMaker(desk: Desk): Pick<Bookings, 'check' | 'create'> {
   }
 
   function ownerOf(name: string | undefined, by: Caller): string {
-    if (name === undefined) return userIdOf(by)
+    if (name === undefined) return usableOwner(userIdOf(by))
     const person = deps.people.byName(name)
     if (person?.id !== userIdOf(by) && !isAdmin(by)) {
       throw Hal0Error.of('auth.forbidden', `owner: only admins may book for somebody else`, { param: 'owner' })
     }
     if (person === undefined) throw invalid('owner', `owner: there is no user ${JSON.stringify(name)}`)
     if (person.isDisabled) throw invalid('owner', `owner: ${person.name} is disabled and could not use it`)
-    return person.id
+    return usableOwner(person.id)
+  }
+
+  /** Once users are defined nobody comes in as the local admin through the gateway: what it books nobody could use. */
+  function usableOwner(id: string): string {
+    if (id !== LOCAL_USER_ID || !deps.people.all().some((person) => person.id !== LOCAL_USER_ID)) return id
+    throw Hal0Error.of(
+      'validation.invalid',
+      'owner: users are defined, and the key of this machine is none of theirs; say whose booking it is',
+      {
+        param: 'owner',
+        details: { remedy: 'Name a user: `hal0 reservation add LANE --owner NAME`; `hal0 user list` lists them.' },
+      },
+    )
   }
 
   function limitsFor(table: ReservationTable, { lane }: ReservationRequest, plan: Plan): readonly BrokenLimit[] {

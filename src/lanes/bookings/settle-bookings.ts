@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { Hal0Error, messageOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
+import { counted } from '../../kernel/sentence.ts'
 import { isoTime, MINUTE_MS, SECOND_MS } from '../../kernel/units.ts'
 import { soon } from '../../store/durably.ts'
 import { type DueChange, dueChanges, dueReminders, nextDueMs } from '../rules/due-change.ts'
@@ -146,7 +147,7 @@ function changedBy(
     case 'complete':
       return { ...before, status: 'completed' }
     case 'release': {
-      const note = `no request within ${Math.round(afterMs / MINUTE_MS)} minutes`
+      const note = `no request within ${counted(Math.round(afterMs / MINUTE_MS), 'minute')}`
       return { ...before, status: 'ended_early', endMs: Math.max(before.startMs, nowMs), note }
     }
   }

@@ -1,5 +1,5 @@
 import { countable, isErrorStatus, type RequestRecord, type TokenUsage } from '../../contract/request-record.ts'
-import type { UsageBy, UsageGroup, UsageReport, UsageSums } from '../../contract/usage.ts'
+import type { UsageBy, UsageSummary, UsageSums } from '../../contract/usage.ts'
 import { HOUR_MS, isoTime } from '../../kernel/units.ts'
 import { usesTokens } from './uses-tokens.ts'
 
@@ -116,10 +116,10 @@ export function wholeHours(fromMs: number, toMs: number): { readonly fromMs: num
 export function reportOf(
   query: { readonly fromMs: number; readonly toMs: number; readonly by: UsageBy },
   found: ReadonlyMap<GroupValue, UsageSums>,
-): UsageReport {
+): UsageSummary {
   const total = noSums()
   for (const sums of found.values()) addSums(total, sums)
-  const groups = [...found].toSorted(order).map(([value, sums]): UsageGroup => ({ key: textOf(value), ...sums }))
+  const groups = [...found].toSorted(order).map(([value, sums]) => ({ key: textOf(value), ...sums }))
   return { from: isoTime(query.fromMs), to: isoTime(query.toMs), by: query.by, total, groups }
 }
 

@@ -35,6 +35,16 @@ describe('planNoticeText', () => {
     expect(body).not.toContain('undefined')
   })
 
+  it('of a fallback leaves to the detail what serves, and says it once', () => {
+    const detail =
+      'Out of memory. The default of the lane, hello (profile chat), serves in its place. hal0 keeps trying.'
+    const { body } = planNoticeText({ ...question, event: 'fallback', detail })
+    expect(body).toMatch(
+      /^Your booking of gpu0, .* has started, and what it is for could not be loaded\. Out of memory\. /,
+    )
+    expect(body.match(/default/g)).toHaveLength(1)
+  })
+
   it('tells an admin how to decide', () => {
     const { title, body } = planNoticeText({ ...question, event: 'requested', isOwner: false })
     expect(title).toMatch(/^alice asks for gpu0: /)

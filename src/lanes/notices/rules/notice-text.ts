@@ -76,8 +76,9 @@ function wordsOf({ event, bookingId, lane, use }: NoticeTextQuestion, booking: s
     case 'fallback':
       return {
         head: 'Not loaded',
-        said: `${what} could not be loaded. ${booking} goes on: the default of ${lane}, if it has one, serves in its place, and hal0 keeps trying.`,
-        hint: `${show} \`hal0 lane show ${lane}\` says what failed and when the next try is.`,
+        // What serves instead, and whether it is tried again, is in the detail.
+        said: `${booking} has started, and what it is for could not be loaded.`,
+        hint: `${show} \`hal0 lane show ${lane}\` says when the next try is.`,
       }
     case 'recovered':
       return { head: 'Loaded again', said: `${booking} has what was reserved: ${what} is ready.`, hint: show }
