@@ -5,6 +5,7 @@ import type { RequestRecord, TokenUsage } from '../contract/request-record.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Hal0Error } from '../kernel/errors.ts'
 import { newRequestId } from '../kernel/request-id.ts'
+import type { Result } from '../kernel/result.ts'
 import type { Placed } from '../kernel/swap-list.ts'
 import type { Framing } from './answers/framing.ts'
 import { validRequestId } from './rules/headers.ts'
@@ -80,6 +81,7 @@ export class Exchange implements Placed {
   readonly #ends: ExchangeEnds
   readonly #forgetSocket: () => void
   #caller: Caller | undefined
+  #askGuard: (() => Result<Caller, Hal0Error>) | undefined
   #endReason: EndReason | undefined
   #onEnding: ((reason: EndReason) => void) | undefined
   #controller: AbortController | undefined
@@ -101,9 +103,21 @@ export class Exchange implements Placed {
     res.on('error', nothing)
   }
 
-  /** The guard has let it in. */
-  admit(caller: Caller): void {
+  /** The guard has let it in. `askGuard`: its answer for this request as of then. */
+  admit(caller: Caller, askGuard: () => Result<Caller, Hal0Error>): void {
     this.#caller = caller
+    this.#askGuard = askGuard
+  }
+
+  /** Why it would not be let in any more: its key may have ended since. Undefined = it would. Source: SPEC 14. */
+  refusalNow(): Hal0Error | undefined {
+    const admitted = this.#askGuard?.()
+    return admitted === undefined || admitted.ok ? undefined : admitted.error
+  }
+
+  /** How long ago it came, ms. */
+  get ageMs(): number {
+    return this.clock.monotonicMs() - this.#startedMs
   }
 
   /** Who asks; not before `admit`. */

@@ -141,7 +141,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       if (match.kind !== 'preflight' || isOpenMode() || !isPreflight(req)) {
         const admitted = guard(req)
         if (!admitted.ok) throw admitted.error
-        exchange.admit(admitted.value)
+        exchange.admit(admitted.value, () => guard(req))
       }
       if (closing.signal.aborted) throw stopping()
       route(exchange, match, done)

@@ -50,6 +50,8 @@ export type SendLeased = (lease: Lease, mayComeAgain: boolean, done: Sent) => vo
 /** Nothing more is to be done for the request: it was answered, or `failure` is what is still to be told. */
 export type Served = (failure?: unknown) => void
 
+/** An engine is given a request only on a word of the guard that is younger, or that was said after all waiting. */
+const ADMITTED_FOR_MS = SECOND_MS
 /** An engine may be gone whenever a request comes to it; one that keeps dying is given up after so many. */
 const MAX_LEASES = 5
 
@@ -119,7 +121,7 @@ class Sending {
     } catch (thrown) {
       return this.#end(thrown)
     }
-    if (held !== undefined) this.#use(held)
+    if (held !== undefined) this.#use(held, this.#exchange.ageMs >= ADMITTED_FOR_MS)
     else void this.#wait().catch((failure: unknown) => this.#end(failure))
   }
 
@@ -128,11 +130,11 @@ class Sending {
     return this.#stay === undefined ? this.#deps.arbiter : undefined
   }
 
-  #use(held: ArbitratedLease): void {
+  #use(held: ArbitratedLease, hasWaited: boolean): void {
     this.#held = held
     try {
       // Its turn may have come under another answer than its arrival.
-      const refusal = this.#stay?.leased()
+      const refusal = (hasWaited ? this.#exchange.refusalNow() : undefined) ?? this.#stay?.leased()
       if (refusal !== undefined) {
         held.lease.release()
         return this.#onSent('over', refusal)
@@ -230,6 +232,6 @@ class Sending {
     if (phases !== null && phases !== phasesBefore && !exchange.res.headersSent) {
       exchange.setHeader('Server-Timing', serverTiming(phases))
     }
-    this.#use(held)
+    this.#use(held, true)
   }
 }

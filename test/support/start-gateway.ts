@@ -29,7 +29,7 @@ export interface TestGateway {
 export type MoreDeps = Partial<
   Pick<
     GatewayDeps,
-    'registeredModels' | 'onDemand' | 'arbiter' | 'imageDefaults' | 'runnersFor' | 'lanes' | 'isOpenMode'
+    'registeredModels' | 'onDemand' | 'arbiter' | 'imageDefaults' | 'runnersFor' | 'lanes' | 'isOpenMode' | 'clock'
   >
 >
 

@@ -71,6 +71,7 @@ describe('queryWithoutKey', () => {
     ['/v1/x?api_key=s', ''],
     ['/v1/x?a=1&api_key=s&b=%20', '?a=1&b=%20'],
     ['/v1/x?API%5FKEY=s&a', '?a'],
+    ['/v1/x?a=1&b=hal0%5f1234567890123456789012&c=hal0%5Fshort', '?a=1&c=hal0%5Fshort'],
     ['/v1/x?x%2Dapi_key=s&max_tokens=1', '?max_tokens=1'],
     ['/v1/x?key=s&access_token=s&Token=s&api-key=s&apikey=s&keys=1', '?keys=1'],
   ])('%s', (target, expected) => expect(queryWithoutKey(target)).toBe(expected))

@@ -102,7 +102,8 @@ export function queryWithoutKey(target: string): string {
   const at = target.indexOf('?')
   if (at < 0) return ''
   const pairs = target.slice(at + 1).split('&')
-  const kept = pairs.filter((pair) => !isCredentialParameter(parameterName(pair)) && !holdsKey(pair))
+  // Some programs escape the underscore too.
+  const kept = pairs.filter((pair) => !isCredentialParameter(parameterName(pair)) && !holdsKey(decoded(pair) ?? pair))
   if (kept.length === pairs.length) return target.slice(at)
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
