@@ -9,3 +9,14 @@ export const MODEL_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
 
 /** `MODEL_ID_PATTERN` in words, for messages. */
 export const MODEL_ID_RULE = 'a model id of 1 to 128 letters, digits and . _ : / -, starting with a letter or digit'
+
+/** What no line of text for people may hold: control characters, and marks that turn the direction of what follows. */
+const UNSHOWABLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+
+/** Can it stand in a line, a mail's subject and a table as it is? */
+export function isShowable(text: string): boolean {
+  return !UNSHOWABLE.test(text)
+}
+
+/** `isShowable` in words, for messages. */
+export const SHOWABLE_RULE = 'one line of text, without control characters and marks of direction'

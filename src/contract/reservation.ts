@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { laneTargetSchema } from './lane.ts'
 import { modelIdSchema } from './model.ts'
-import { NAME_PATTERN, NAME_RULE } from './names.ts'
+import { isShowable, NAME_PATTERN, NAME_RULE, SHOWABLE_RULE } from './names.ts'
 
 /** `pending → approved → active → completed`, or one of the last three. Source: SPEC 13. */
 export const RESERVATION_STATUSES = [
@@ -17,6 +17,7 @@ export const reservationStatusSchema = z.enum(RESERVATION_STATUSES)
 export type ReservationStatus = z.infer<typeof reservationStatusSchema>
 
 const name = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
+const title = z.string().max(200, 'expected 200 characters or less').refine(isShowable, `expected ${SHOWABLE_RULE}`)
 const time = z.iso.datetime({ offset: true, error: 'expected a time with a zone, such as 2026-12-01T18:00:00Z' })
 /** A wall-clock time; its zone is said beside it. */
 const localTime = z
@@ -57,7 +58,7 @@ export const reservationRequestSchema = z
     model: modelIdSchema.optional(),
     profile: name.optional(),
     exclusive: z.boolean().default(false),
-    title: z.string().max(200, 'expected 200 characters or less').default(''),
+    title: title.default(''),
     /** Names of users who may use it too. */
     members: z.array(z.string().min(1)).max(100).default([]),
     /** For somebody else; admins only. */
@@ -82,7 +83,7 @@ export const reservationChangeSchema = z.strictObject({
   model: modelIdSchema.optional(),
   profile: name.optional(),
   exclusive: z.boolean().optional(),
-  title: z.string().max(200).optional(),
+  title: title.optional(),
   members: z.array(z.string().min(1)).max(100).optional(),
 })
 export type ReservationChange = z.output<typeof reservationChangeSchema>

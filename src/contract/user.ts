@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isShowable, SHOWABLE_RULE } from './names.ts'
 
 /** Source: SPEC 14 "Roles". */
 export const ROLES = ['member', 'admin'] as const
@@ -12,6 +13,11 @@ export const userNameSchema = z.string().regex(USER_NAME_PATTERN, `expected ${US
 
 /** Long enough that guessing takes longer than anybody lives, short enough that hashing it costs nothing. */
 const password = z.string().min(10, 'expected 10 characters or more').max(200, 'expected 200 characters or less')
+const keyName = z
+  .string()
+  .min(1, 'expected a name')
+  .max(64, 'expected 64 characters or less')
+  .refine(isShowable, `expected ${SHOWABLE_RULE}`)
 const timeZone = z.string().min(1)
 const email = z.email('expected an e-mail address')
 
@@ -37,7 +43,7 @@ export const userRequestSchema = z.strictObject({
   email: email.optional(),
   time_zone: timeZone.optional(),
   /** A key of this name is made at once and told in the answer. */
-  key_name: z.string().min(1).max(64).optional(),
+  key_name: keyName.optional(),
 })
 export type UserRequest = z.output<typeof userRequestSchema>
 
@@ -66,7 +72,7 @@ export type KeyRow = z.infer<typeof keyRowSchema>
 export const keyListSchema = z.object({ keys: z.array(keyRowSchema) })
 
 export const keyRequestSchema = z.strictObject({
-  name: z.string().min(1, 'expected a name').max(64, 'expected 64 characters or less'),
+  name: keyName,
   /** Whose; admins only. Absent = the caller's own. */
   user: z.string().min(1).optional(),
   expires_at: z.iso.datetime({ offset: true }).optional(),

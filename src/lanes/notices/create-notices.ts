@@ -8,7 +8,7 @@ import { Hal0Error, messageOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { HOUR_MS, SECOND_MS } from '../../kernel/units.ts'
 import { describeBooking } from './booking-facts.ts'
-import { openDeliveryTable } from './delivery-table.ts'
+import { CHANNELS, openDeliveryTable } from './delivery-table.ts'
 import { createDeliveryWorker, STORE_RETRY_MS } from './delivery-worker.ts'
 import { createRoutes } from './notice-routes.ts'
 import { type NewNotice, openNoticeTable } from './notice-table.ts'
@@ -49,10 +49,14 @@ export function createNotices(deps: NoticesDeps): Notices {
   const { db, clock, log, people, settings } = deps
   const waiting = createWaitingNotices()
   const tables = openTables(db, log)
-  const worker =
+  const routeOf = createRoutes(deps)
+  const workers =
     tables === undefined
-      ? undefined
-      : createDeliveryWorker({ ...deps, table: tables.deliveries, routeOf: createRoutes(deps) })
+      ? []
+      : CHANNELS.map((channel) => createDeliveryWorker({ ...deps, table: tables.deliveries, channel, routeOf }))
+  const wakeAll = () => {
+    for (const worker of workers) worker.wake()
+  }
   let lastId = 0
   let cancelRetry: CancelTimer = () => {}
   let isClosed = false
@@ -136,7 +140,7 @@ export function createNotices(deps: NoticesDeps): Notices {
   function write(notices: readonly NewNotice[]): void {
     if (tables === undefined) return
     lastId = Math.max(lastId, tables.notices.add(notices, { perUser: NOTICES_PER_USER }))
-    worker?.wake()
+    wakeAll()
   }
 
   function flush(): void {
@@ -185,7 +189,7 @@ export function createNotices(deps: NoticesDeps): Notices {
   } catch (thrown) {
     log.debug({ reason: messageOf(thrown) }, 'the notices cannot be read at present')
   }
-  worker?.wake()
+  wakeAll()
 
   return {
     tell,
@@ -213,7 +217,7 @@ export function createNotices(deps: NoticesDeps): Notices {
       isClosed = true
       cancelRetry()
       flush()
-      await worker?.close()
+      await Promise.all(workers.map((worker) => worker.close()))
     },
   }
 }

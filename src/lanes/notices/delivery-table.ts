@@ -5,7 +5,8 @@ import { durably } from '../../store/durably.ts'
 import type { NextDelivery } from './rules/next-delivery.ts'
 
 /** Ways out of the house; in the app everybody is told anyway. */
-export type Channel = 'webhook' | 'smtp'
+export const CHANNELS = ['webhook', 'smtp'] as const
+export type Channel = (typeof CHANNELS)[number]
 
 /** A notice that is to go out on one channel. */
 export interface Delivery {
@@ -34,10 +35,10 @@ export const UNKNOWN_END =
  * unknown), and only `end` makes it due again. Errors of every call: SQLite's own. Source: SPEC 13 "each once per event and person".
  */
 export interface DeliveryTable {
-  /** Those whose time has come, oldest notice first. */
-  due(nowMs: number, limit: number): readonly Delivery[]
-  /** When the next one is due, epoch ms; undefined = none waits. */
-  nextAtMs(): number | undefined
+  /** Those of the channel whose time has come, oldest notice first. */
+  due(channel: Channel, nowMs: number, limit: number): readonly Delivery[]
+  /** When the next one of the channel is due, epoch ms; undefined = none waits. */
+  nextAtMs(channel: Channel): number | undefined
   /** On the disk when it returns. Must come before anything is sent. */
   begin(delivery: Delivery): void
   /** On the disk when it returns. Also without a `begin`, for what is not sent at all. */
@@ -48,15 +49,17 @@ export interface DeliveryTable {
 const MAX_AHEAD_MS = HOUR_MS
 
 export function openDeliveryTable(db: Database): DeliveryTable {
-  const due = db.prepare<{ nowMs: number; maxMs: number; limit: number }, Delivery>(`
+  const due = db.prepare<{ channel: Channel; nowMs: number; maxMs: number; limit: number }, Delivery>(`
     SELECT notification_id AS notificationId, channel, attempts, event, reservation_id AS reservationId, occasion, user_id AS userId,
       lane, title, body, reservation, created_at_ms AS createdMs
     FROM deliveries JOIN notifications ON id = notification_id
-    WHERE next_at_ms IS NOT NULL AND (next_at_ms <= @nowMs OR next_at_ms > @maxMs)
-    ORDER BY notification_id, channel DESC LIMIT @limit
+    WHERE channel = @channel AND next_at_ms IS NOT NULL AND (next_at_ms <= @nowMs OR next_at_ms > @maxMs)
+    ORDER BY notification_id LIMIT @limit
   `)
   const next = db
-    .prepare<[], number | null>('SELECT min(next_at_ms) FROM deliveries WHERE next_at_ms IS NOT NULL')
+    .prepare<[Channel], number | null>(
+      'SELECT min(next_at_ms) FROM deliveries WHERE channel = ? AND next_at_ms IS NOT NULL',
+    )
     .pluck()
   const begin = db.prepare<[string, number, Channel]>(
     'UPDATE deliveries SET attempts = attempts + 1, next_at_ms = NULL, last_error = ? WHERE notification_id = ? AND channel = ?',
@@ -65,8 +68,8 @@ export function openDeliveryTable(db: Database): DeliveryTable {
     'UPDATE deliveries SET next_at_ms = ?, done_at_ms = ?, last_error = ? WHERE notification_id = ? AND channel = ?',
   )
   return {
-    due: (nowMs, limit) => due.all({ nowMs, maxMs: nowMs + MAX_AHEAD_MS, limit }),
-    nextAtMs: () => next.get() ?? undefined,
+    due: (channel, nowMs, limit) => due.all({ channel, nowMs, maxMs: nowMs + MAX_AHEAD_MS, limit }),
+    nextAtMs: (channel) => next.get(channel) ?? undefined,
     begin: ({ notificationId, channel }) => durably(db, () => void begin.run(UNKNOWN_END, notificationId, channel)),
     end({ notificationId, channel }, outcome, nowMs) {
       const nextAtMs = outcome.kind === 'retry' ? Math.round(outcome.atMs) : null

@@ -3,10 +3,10 @@ import { type CancelTimer, type Clock, sleep } from '../../kernel/clock.ts'
 import { messageOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { MINUTE_MS, SECOND_MS } from '../../kernel/units.ts'
-import type { Delivery, DeliveryTable } from './delivery-table.ts'
+import type { Channel, Delivery, DeliveryTable } from './delivery-table.ts'
 import { type NextDelivery, nextDelivery, type SendOutcome } from './rules/next-delivery.ts'
 
-/** At once: one slow receiver does not hold up all, and nobody is flooded. */
+/** At once, of each channel: one slow receiver does not hold up all, and nobody is flooded. */
 export const MAX_SENDING = 2
 /** Of one attempt. */
 export const ATTEMPT_MS = 10 * SECOND_MS
@@ -27,10 +27,12 @@ export interface DeliveryWorkerDeps {
   readonly log: Log
   readonly publish: (event: NewEvent) => void
   readonly table: DeliveryTable
+  /** The one that it serves: a mail server that says nothing holds up no webhook. */
+  readonly channel: Channel
   readonly routeOf: (delivery: Delivery) => Route
 }
 
-/** Sends what is due, oldest first. */
+/** Sends what is due of one channel, oldest first. */
 export interface DeliveryWorker {
   /** Something may be due. It is looked at after this turn. */
   wake(): void
@@ -38,7 +40,8 @@ export interface DeliveryWorker {
   close(): Promise<void>
 }
 
-export function createDeliveryWorker({ clock, log, publish, table, routeOf }: DeliveryWorkerDeps): DeliveryWorker {
+export function createDeliveryWorker(deps: DeliveryWorkerDeps): DeliveryWorker {
+  const { clock, log, publish, table, channel, routeOf } = deps
   const sending = new Map<AbortController, Promise<void>>()
   /** Ends that the store did not take. Until it does, the table says that they are unknown. */
   let unwritten: { readonly delivery: Delivery; readonly next: NextDelivery }[] = []
@@ -55,11 +58,11 @@ export function createDeliveryWorker({ clock, log, publish, table, routeOf }: De
     try {
       writeEnds()
       while (state === 'open' && sending.size < MAX_SENDING) {
-        const [delivery] = table.due(clock.nowMs(), 1)
+        const [delivery] = table.due(channel, clock.nowMs(), 1)
         if (delivery === undefined) break
         start(delivery)
       }
-      const nextAtMs = table.nextAtMs()
+      const nextAtMs = table.nextAtMs(channel)
       // With both hands full, the end of a sending looks again.
       if (nextAtMs === undefined || sending.size >= MAX_SENDING) return
       arm(Math.min(Math.max(0, nextAtMs - clock.nowMs()), MAX_SLEEP_MS))
@@ -115,7 +118,7 @@ export function createDeliveryWorker({ clock, log, publish, table, routeOf }: De
     }
   }
 
-  function tell({ notificationId, channel, event, lane }: Delivery, attempts: number, next: NextDelivery): void {
+  function tell({ notificationId, event, lane }: Delivery, attempts: number, next: NextDelivery): void {
     const facts = { notification_id: notificationId, channel, event, lane, attempts }
     if (next.kind === 'done') return log.debug(facts, 'a notice was sent')
     const reason = { ...facts, reason: next.reason }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type HookReceiver, startHookReceiver } from '../../../test/support/notice-receivers.ts'
+import { type HookReceiver, startHookReceiver, startSilentServer } from '../../../test/support/notice-receivers.ts'
 import {
   bookingOf,
   type NoticesWorld,
@@ -217,6 +217,19 @@ describe('the worker', () => {
       ['r1', 'r2'],
       ['r3', 'r4'],
     ])
+  })
+
+  it('a mail server that says nothing holds up no webhook', async () => {
+    const silent = await startSilentServer()
+    world.people.set('alice', person('alice', { email: 'alice@example.org' }))
+    const smtp = { host: '127.0.0.1', port: silent.port, from: 'hal0@example.org', tls: 'off' } as const
+    world.settings = { ...world.settings, smtp }
+    const { notices } = world.start()
+    for (const id of ['r1', 'r2', 'r3', 'r4', 'r5']) notices.tell(toAlice(id))
+    await look()
+    // No time goes by: all five are there while the first mails still wait.
+    await until(() => hook.got.length === 5)
+    await silent.close()
   })
 
   it('sends what waits although the clock was set back', async () => {
