@@ -1,4 +1,4 @@
-import { type AccountRooms, createAccounts } from './access/create-accounts.ts'
+import { type AccountRooms, type AccountsDeps, createAccounts } from './access/create-accounts.ts'
 import { createGuard } from './access/create-guard.ts'
 import type { Guard, OpenDoor } from './access/guard.ts'
 import { createLocalKey, type LocalKey } from './access/local-key.ts'
@@ -34,14 +34,15 @@ export interface AccessWiring {
   /** `--insecure`. */
   readonly insecure: boolean
   readonly onFirstUser: (userId: string) => void
+  readonly onUserGone: AccountsDeps['onUserGone']
 }
 
 /** Reads who there is, before anything else is opened. Errors: `config.invalid` for an address that may not be bound. Source: SPEC 14. */
 export async function wireAccess(wiring: AccessWiring): Promise<Access> {
-  const { home, store, live, bus, clock, log, host, insecure, onFirstUser } = wiring
+  const { home, store, live, bus, clock, log, host, insecure, onFirstUser, onUserGone } = wiring
   const server = () => live.settings().server
   const accounts = createAccounts({
-    ...{ db: store.db, clock, log, onFirstUser },
+    ...{ db: store.db, clock, log, onFirstUser, onUserGone },
     publish: (event) => bus.publish(event),
     marker: await openUsersMarker(home),
     settings: () => {

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { wireAccess } from './access-wiring.ts'
+import { type AccessWiring, wireAccess } from './access-wiring.ts'
 import { createApi } from './api/api.ts'
 import type { ModeTiming } from './arbiter/rules/timing.ts'
 import { readBaseline } from './config/home/look-at-config.ts'
@@ -110,8 +110,9 @@ async function compose({ home, ...wish }: DaemonOptions, undo: Undo[]): Promise<
   /** Made with the slots, which others ask about it. */
   const later: { timetable?: Timetable } = {}
   const onFirstUser = (userId: string) => later.timetable?.adoptLocal(userId)
+  const onUserGone: AccessWiring['onUserGone'] = (userId, why, by) => later.timetable?.releaseUser(userId, why, by) ?? 0
   const insecure = wish.insecure === true
-  const access = await wireAccess({ home, store, live, bus, clock, log, host, insecure, onFirstUser })
+  const access = await wireAccess({ home, store, live, bus, clock, log, host, insecure, onFirstUser, onUserGone })
   const { accounts, guard, openDoor } = access
   undo.push(async () => accounts.close())
   const runtime = createProcessRuntime({ homeId: await openHomeId(home), clock, log })

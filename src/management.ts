@@ -180,6 +180,7 @@ export function createManagement(deps: ManagementDeps, registries: Registries): 
       problems: () => ({
         settings_problem: live.problem() ?? null,
         history_problem: fleet.store.problem ?? null,
+        notify_problem: timetable.notices.problem ?? null,
       }),
       loads: fleet.store.loads,
       usage: fleet.store.usage,

@@ -1,3 +1,4 @@
+import type { Caller } from './access/caller.ts'
 import type { Accounts } from './access/people.ts'
 import { createLaneAdmin, type LaneAdmin } from './config/lanes/lane-admin.ts'
 import type { LiveLanes } from './config/lanes/live-lanes.ts'
@@ -34,6 +35,8 @@ export interface Timetable {
   refuseBooked(thing: BookedThing): void
   /** What was booked before anybody was defined goes to the first user. */
   adoptLocal(userId: string): void
+  /** Who is about to be deleted or disabled has no open bookings any more. The answer: how many they had. Errors: `lane.store_unavailable`. */
+  releaseUser(userId: string, why: 'deleted' | 'disabled', by: Caller): number
   /** Files or settings may say something else: models are read again, and every lane looks. Never rejects. */
   look(): Promise<void>
   close(): Promise<void>
@@ -118,13 +121,23 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
       log.warn({ lane, reason: messageOf(cause) }, 'what is left of a lane that is gone could not be taken away')
     }
   }
+  const manual = openManualStore(store.db, log)
+  /** Another lane of this name begins with its own default. */
+  function forgetChoice(lane: string): void {
+    if (manual.find(lane) === undefined) return
+    try {
+      manual.set(lane, undefined)
+    } catch (cause) {
+      log.warn({ lane, reason: messageOf(cause) }, 'the choice by hand of a lane that is gone could not be taken away')
+    }
+  }
   const lanes = createLanes({
     ...{ clock, log, publish, calendar, bookings, people, models, times },
     files: liveLanes,
     settings: scheduler,
     tell: (notice) => notices.tell(notice),
     wasTold: (event, reservationId) => notices.wasTold(event, reservationId),
-    manual: openManualStore(store.db),
+    manual,
     slotOf: (name) => createLaneSlot({ name, slots, targets, bus }),
     slotRow: (name) => slots.row(name),
     describeHolders: (lane) => memory.describeHolders(lane),
@@ -142,6 +155,7 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
       remove: async (name) => {
         refuseBookedLane(name, openBookings(name))
         await files.remove(name)
+        forgetChoice(name)
       },
     },
     bookings,
@@ -153,6 +167,7 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
     },
     notices,
     adoptLocal: (userId) => book.adoptLocal(userId),
+    releaseUser: (userId, why, by) => book.releaseUser(userId, why, by),
     look: async () => {
       await models.refresh()
       lanes.look()

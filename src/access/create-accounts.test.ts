@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type AccountsWorld, accountsWorld, fakeRequest, LOCAL } from '../../test/support/accounts-world.ts'
 import { failure } from '../../test/support/failure.ts'
 import { settle } from '../../test/support/manual-clock.ts'
+import { Hal0Error } from '../kernel/errors.ts'
 import type { Caller } from './caller.ts'
 import type { AccountRooms } from './create-accounts.ts'
 
@@ -331,5 +332,42 @@ describe('what is told', () => {
     await accounts.createUser({ name: 'ann', role: 'admin' }, LOCAL)
     expect(accounts.byCalendarToken(second)).toBeUndefined()
     expect(accounts.byCalendarToken('')).toBeUndefined()
+  })
+})
+
+describe('who is deleted or disabled', () => {
+  it('has their bookings ended before, and the audit says how many', async () => {
+    const accounts = await withAnn()
+    const bob = (await accounts.createUser({ name: 'bob', role: 'member' }, LOCAL)).user.id
+    world.onUserGone = () => 2
+    await accounts.changeUser('bob', { email: 'b@example.org' }, LOCAL)
+    expect(world.goneUsers).toEqual([])
+    await accounts.changeUser('bob', { disabled: true }, LOCAL)
+    await accounts.changeUser('bob', { disabled: true }, LOCAL)
+    await accounts.removeUser('bob', LOCAL)
+    expect(world.goneUsers).toEqual([
+      [bob, 'disabled', 2],
+      [bob, 'deleted', 2],
+    ])
+    const told = world.events.filter(({ data }) => data['released_reservations'] === 2)
+    expect(told.map(({ message }) => message)).toEqual([
+      'local changed disabled of bob; 2 open reservations of theirs were cancelled or ended',
+      'local removed the user bob; 2 open reservations of theirs were cancelled or ended',
+    ])
+  })
+
+  it('stays while their bookings cannot be ended; the last admin stays with theirs', async () => {
+    const accounts = await withAnn()
+    await accounts.createUser({ name: 'bob', role: 'member' }, LOCAL)
+    world.onUserGone = () => {
+      throw Hal0Error.of('lane.store_unavailable', 'not now', { retryAfterS: 1 })
+    }
+    for (const work of [accounts.removeUser('bob', LOCAL), accounts.changeUser('bob', { disabled: true }, LOCAL)]) {
+      expect(await failure(work)).toMatchObject({ code: 'lane.store_unavailable' })
+    }
+    expect(accounts.byName('bob')).toMatchObject({ isDisabled: false })
+    world.goneUsers.length = 0
+    expect(await failure(accounts.removeUser('ann', LOCAL))).toMatchObject({ code: 'validation.invalid' })
+    expect(world.goneUsers).toEqual([])
   })
 })

@@ -14,7 +14,7 @@ import { createKeyManagement } from './accounts/manage-keys.ts'
 import { createSessionManagement } from './accounts/manage-sessions.ts'
 import { createUserManagement } from './accounts/manage-users.ts'
 import { createSignInAttempts } from './accounts/sign-in-attempts.ts'
-import { LOCAL_USER_ID } from './caller.ts'
+import { type Caller, LOCAL_USER_ID } from './caller.ts'
 import type { Credentials } from './credentials.ts'
 import { createPasswords, type PasswordCost } from './password.ts'
 import type { Accounts } from './people.ts'
@@ -39,6 +39,8 @@ export interface AccountsDeps {
   }
   /** hal0 is no longer open from here on. */
   readonly onFirstUser?: (userId: string) => void
+  /** Before somebody is deleted or disabled: ends what they have booked, and says how much it was. What it throws refuses the change. */
+  readonly onUserGone?: ((userId: string, why: 'deleted' | 'disabled', by: Caller) => number) | undefined
   /** Absent = what it should be. Tests take less. */
   readonly passwordCost?: PasswordCost
 }
@@ -55,7 +57,7 @@ export interface AccountRooms extends Accounts, Sessions, Credentials {
 
 /** Reads everybody into memory. Never throws: what cannot be read locks the doors, and is told. Source: SPEC 13, 14. */
 export function createAccounts(deps: AccountsDeps): AccountRooms {
-  const { db, clock, log, publish, settings, onFirstUser = () => {}, passwordCost } = deps
+  const { db, clock, log, publish, settings, onFirstUser = () => {}, onUserGone = () => 0, passwordCost } = deps
   const memory = new AccountMemory()
   const { tables, problem } = read(db, memory)
   const doors = createDoors(deps, memory, problem)
@@ -71,7 +73,13 @@ export function createAccounts(deps: AccountsDeps): AccountRooms {
   memory.onChange(() => {
     if (memory.userCount > 0) setUpToken.end()
   })
-  const { createFirstAdmin, ...users } = createUserManagement({ ...context, passwords, onFirstUser, marker: doors })
+  const { createFirstAdmin, ...users } = createUserManagement({
+    ...context,
+    passwords,
+    onFirstUser,
+    onUserGone,
+    marker: doors,
+  })
   const limit = () => ({ attempts: settings().signInAttempts, windowMs: settings().signInWindowS * SECOND_MS })
   const sessions = createSessionManagement({
     ...context,

@@ -1,6 +1,9 @@
 import type { KeyMade, KeyRequest, KeyRow, UserChange, UserMade, UserRequest, UserRow } from '../contract/user.ts'
 import type { Caller } from './caller.ts'
 
+/** How messages and rows name somebody who is no user any more. */
+export const DELETED_USER = 'deleted user'
+
 /** A person as other rooms need one. */
 export interface Person {
   readonly id: string

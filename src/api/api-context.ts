@@ -44,7 +44,7 @@ export interface ManagementPorts {
   /** hal0.toml with its defaults, as it is in effect; secrets are redacted. */
   readonly settings: () => Readonly<Record<string, unknown>>
   /** What does not stop the daemon, and people should know: see the keys of `Status`. */
-  readonly problems: () => Pick<Status, 'settings_problem' | 'history_problem'>
+  readonly problems: () => Pick<Status, 'settings_problem' | 'history_problem' | 'notify_problem'>
   /** The last loads of each slot; empty where the history is off and the daemon young. */
   readonly loads: Pick<LoadHistory, 'recent'>
   /** Who used how much; of this daemon's life only where history is off. */

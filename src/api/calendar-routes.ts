@@ -62,7 +62,7 @@ export function addCalendarRoutes(app: OpenAPIHono<ApiEnv>, { ports, clock, daem
     const lane = lanes.row(c.req.valid('param').name, reader).name
     const nowMs = clock.nowMs()
     const rows = bookings.list({ lane, fromMs: nowMs - PAST_MS, limit: MAX_BOOKINGS }, reader)
-    const text = renderCalendar({ lane, rows, nowMs, host: new URL(daemon().url).host })
+    const text = renderCalendar({ lane, rows, host: new URL(daemon().url).host })
     return c.body(text, 200, {
       'content-type': 'text/calendar; charset=utf-8',
       'content-disposition': `inline; filename="${lane}.ics"`,

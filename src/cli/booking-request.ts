@@ -2,6 +2,8 @@ import { type ReservationRequest, reservationRequestSchema } from '../contract/r
 import { isoTime } from '../kernel/units.ts'
 import { checked } from './checked.ts'
 import { UsageError } from './cli-error.ts'
+import { dayText } from './rules/time-text.ts'
+import { wallOf, type Zone } from './rules/zone.ts'
 import { readMinutes, type Times } from './times.ts'
 
 /** `hal0 reservation add` as typed. */
@@ -39,6 +41,17 @@ export function bookingRequestOf(lane: string, options: BookingOptions, times: T
     time_zone: times.zone.name,
     ...repeatOf(options),
   })
+}
+
+/** A bare clock as the end, such as 11:00, that is of the day after the start: what is to say of it; undefined = it is not so. */
+export function nextDayText(
+  typed: string | undefined,
+  window: { readonly start: string; readonly end: string },
+  zone: Zone,
+): string | undefined {
+  if (typed === undefined || !/^\d{1,2}:\d{2}/.test(typed.trim())) return undefined
+  const [startDay, endDay] = [window.start, window.end].map((iso) => dayText(wallOf(new Date(iso).getTime(), zone)))
+  return endDay === startDay ? undefined : `--end ${typed.trim()}: it ends on ${endDay}, the next day`
 }
 
 export function endBeforeStart(): UsageError {

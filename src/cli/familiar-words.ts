@@ -38,8 +38,30 @@ const FAMILIAR: ReadonlyMap<string, string> = new Map([
 
 const OPTIONS_WITH_VALUE: ReadonlySet<string> = new Set(['--home', '--url'])
 
-/** Which command was probably meant by a command line that begins with words of another program? Undefined = nobody knows. Pure. */
-export function familiarCommand(args: readonly string[]): string | undefined {
+/** Other words for the nouns of this program. */
+const NOUNS: ReadonlyMap<string, string> = new Map([
+  ['booking', 'reservation'],
+  ['bookings', 'reservation'],
+  ['reservations', 'reservation'],
+  ['lanes', 'lane'],
+  ['users', 'user'],
+  ['keys', 'key'],
+  ['slots', 'slot'],
+  ['models', 'model'],
+  ['profiles', 'profile'],
+])
+
+/** Which command was probably meant by a command line that begins with words of another program? `isCommand`: is there such a one here? Undefined = nobody knows. Pure. */
+export function familiarCommand(
+  args: readonly string[],
+  isCommand: (noun: string, verb: string) => boolean,
+): string | undefined {
   const words = args.filter((word, nth) => !word.startsWith('-') && !OPTIONS_WITH_VALUE.has(args[nth - 1] ?? ''))
-  return FAMILIAR.get(words.slice(0, 2).join(' ')) ?? FAMILIAR.get(words[0] ?? '')
+  const [first = '', verb] = words
+  const noun = NOUNS.get(first)
+  if (noun !== undefined) {
+    const wanted = FAMILIAR.get(`${noun} ${verb}`)
+    return wanted ?? `hal0 ${noun} ${verb !== undefined && isCommand(noun, verb) ? verb : 'list'}`
+  }
+  return FAMILIAR.get(words.slice(0, 2).join(' ')) ?? FAMILIAR.get(first)
 }

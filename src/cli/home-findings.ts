@@ -22,6 +22,7 @@ export async function findHomeFiles(
   const { mistakes, warnings } = await validateHome(home)
   const gone = warnings.filter(({ code }) => code === 'slot.model_missing')
   const told = (isMeant: (row: ConfigMistakeRow) => boolean) => [...mistakes, ...gone].filter(isMeant).map(textOf)
+  const secrets = warnings.filter(({ file }) => basename(file) === 'hal0.toml').map(textOf)
   const settings = told(({ file }) => basename(file) === 'hal0.toml')
   const models = told(({ file }) => basename(file) === 'models.toml')
   const profiles = told(({ file }) => basename(file) === 'profiles.toml')
@@ -43,6 +44,12 @@ export async function findHomeFiles(
       required: true,
       gives: 'hal0.toml: where the daemon listens, limits, engines',
       ...verdict(settings, `${home.etc}/hal0.toml is absent or has no mistakes`, consequence),
+    },
+    {
+      name: 'secrets',
+      required: false,
+      gives: 'passwords in hal0.toml that only hal0 reads',
+      ...verdict(secrets, 'none that others can read'),
     },
     {
       name: 'slots',

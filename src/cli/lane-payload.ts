@@ -98,6 +98,7 @@ export function keysOf(patch: Payload, above = ''): string[] {
   )
 }
 
-function isTable(value: unknown): value is Payload {
+/** Is it a table of a file, not a value or a list? */
+export function isTable(value: unknown): value is Payload {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { CONFLICT, LANE, RESERVATION } from '../../test/support/lane-answers.ts'
+import { nextDayText } from './booking-request.ts'
 import { keyText } from './commands/usage.ts'
 import { whoText } from './commands/user-show.ts'
 import { keysOf, lanePayloadOf } from './lane-payload.ts'
 import { bookingText, effectText, laneRemark, targetText } from './lane-words.ts'
-import { conflictLines, reservationText } from './reservation-words.ts'
+import { approvalText, conflictLines, reservationText } from './reservation-words.ts'
 import { openZone } from './time-zone.ts'
 
 const berlin = openZone('Europe/Berlin')
@@ -77,6 +78,28 @@ it('what is in the way of one window needs no name for that window', () => {
   expect(conflictLines([{ ...CONFLICT, owner: null }], berlin)).toEqual([
     'in the way: r9, 2026-12-24 19:00 to 21:00 Europe/Berlin',
   ])
+})
+
+it.each([
+  ['approved', 'pending', /^warning: r1 was approved, and by this change waits for an admin's approval again$/],
+  ['approved', 'approved', undefined],
+  ['pending', 'pending', undefined],
+  ['active', 'active', undefined],
+] as const)('a change of a booking that was %s and is %s', (was, is, text) => {
+  const said = approvalText({ ...RESERVATION, status: was }, { ...RESERVATION, status: is })
+  if (text === undefined) expect(said).toBeUndefined()
+  else expect(said).toMatch(text)
+})
+
+it.each([
+  ['11:00', '2026-12-24T22:00:00.000Z', undefined],
+  ['00:00', '2026-12-24T23:00:00.000Z', '--end 00:00: it ends on 2026-12-25, the next day'],
+  [' 11:00 ', '2026-12-25T10:00:00.000Z', '--end 11:00: it ends on 2026-12-25, the next day'],
+  ['tomorrow 11:00', '2026-12-25T10:00:00.000Z', undefined],
+  ['2026-12-25T11:00', '2026-12-25T10:00:00.000Z', undefined],
+  [undefined, '2026-12-25T10:00:00.000Z', undefined],
+])('an end of %s at %s', (typed, end, text) => {
+  expect(nextDayText(typed, { start: RESERVATION.start, end }, berlin)).toBe(text)
 })
 
 it.each([

@@ -1,5 +1,6 @@
 import { ClientError } from '../client/client-errors.ts'
 import type { Output } from './output.ts'
+import { rephraseError } from './rephrase-error.ts'
 import { localTimes } from './rules/local-times.ts'
 import type { Zone } from './rules/zone.ts'
 
@@ -9,11 +10,6 @@ export async function withLocalErrors<T>(output: Output, zone: Zone, action: () 
     return await action()
   } catch (thrown) {
     if (output.json || !(thrown instanceof ClientError)) throw thrown
-    const { code, type, status, remedy, param, retryAfterS, details, message } = thrown
-    throw new ClientError({
-      ...{ code, status, remedy, param, retryAfterS, details },
-      ...(type === undefined ? {} : { type }),
-      message: localTimes(message, zone),
-    })
+    throw rephraseError(thrown, { message: localTimes(thrown.message, zone) })
   }
 }

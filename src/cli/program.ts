@@ -40,7 +40,9 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
   } catch (thrown) {
     if (thrown instanceof CommanderError) {
       const code = usageExit(thrown)
-      const meant = thrown.code === 'commander.unknownCommand' ? familiarCommand(args) : undefined
+      const isCommand = (noun: string, verb: string) =>
+        program.commands.find((one) => one.name() === noun)?.commands.some((one) => one.name() === verb) === true
+      const meant = thrown.code === 'commander.unknownCommand' ? familiarCommand(args, isCommand) : undefined
       if (isJson && code !== EXIT.ok) {
         process.stderr.write(`${JSON.stringify(usageReport(thrown, meant).body, null, 2)}\n`)
       } else if (meant !== undefined) process.stderr.write(`hal0: did you mean \`${meant}\`?\n`)

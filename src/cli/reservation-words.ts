@@ -14,6 +14,12 @@ export function reservationText(row: ReservationRow, zone: Zone): string {
   return `reservation ${id} on ${lane}: ${statusText(status)}, ${windowText(start, end, zone)}, ${targetText(target)}`
 }
 
+/** What is to say of a change by which a booking that was approved has to be approved again; undefined = nothing. */
+export function approvalText(before: ReservationRow, after: ReservationRow): string | undefined {
+  if (before.status !== 'approved' || after.status !== 'pending') return undefined
+  return `warning: ${after.id} was approved, and by this change waits for an admin's approval again`
+}
+
 /** `ended_early` → `ended early`. */
 export function statusText(status: string): string {
   return status.replaceAll('_', ' ')

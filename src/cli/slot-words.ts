@@ -5,7 +5,7 @@ import type { Output } from './output.ts'
 
 type Binding = Pick<
   SlotRow,
-  'model_id' | 'file_model_id' | 'restart_needed' | 'config_problem' | 'device' | 'type' | 'runner'
+  'model_id' | 'file_model_id' | 'restart_needed' | 'config_problem' | 'device' | 'type' | 'runner' | 'managed_by'
 >
 
 /** A model that is not the file's, and what the file binds. Undefined = it is the file's, or the file was edited and says so itself. */
@@ -13,6 +13,8 @@ export function swappedModelText(row: Binding): string | undefined {
   const { model_id: modelId, file_model_id: fileModelId } = row
   // It shows the model of the slot whose engine it rides, which its own file never names.
   if (isRider(row)) return undefined
+  // Its timetable says what it runs, and it has no file of its own.
+  if (row.managed_by === 'lane') return undefined
   // A file that was edited meanwhile: then `restart_needed` says so.
   if (modelId === null || modelId === fileModelId || row.restart_needed.includes('model')) return undefined
   const file = fileModelId === null ? 'its file binds none' : `its file binds ${fileModelId}`

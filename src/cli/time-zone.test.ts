@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createOutput } from './output.ts'
 import { openZone } from './time-zone.ts'
-import { openTimes, readMinutes } from './times.ts'
+import { readMinutes, timesIn } from './times.ts'
 
 const output = createOutput({ json: true, stdout: process.stdout, stderr: process.stderr })
 
@@ -25,7 +25,7 @@ it.each([
 })
 
 describe('times of a command line', () => {
-  const times = openTimes({ timeZone: 'Europe/Berlin' }, output)
+  const times = timesIn(openZone('Europe/Berlin'), output)
 
   it('a mistake names the option, what was typed, and how times are written', () => {
     expect(() => times.read('--start', '2026-13-01')).toThrow(

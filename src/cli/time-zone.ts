@@ -4,7 +4,7 @@ import type { Zone } from './rules/zone.ts'
 
 /** A zone by its IANA name; undefined = that of this machine (TZ), UTC where it says none. Errors: UsageError. */
 export function openZone(name: string | undefined): Zone {
-  const wanted = name ?? Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC'
+  const wanted = name ?? zoneOfMachine()
   const format = formatOf(wanted)
   if (format === undefined) throw noSuchZone(wanted)
   const known = format.resolvedOptions().timeZone
@@ -19,6 +19,12 @@ export function openZone(name: string | undefined): Zone {
       return wallMs - Math.floor(epochMs / 1000) * 1000
     },
   }
+}
+
+/** With an empty or unknown TZ Node names one that it does not know itself. */
+function zoneOfMachine(): string {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  return zone !== undefined && formatOf(zone) !== undefined ? zone : 'UTC'
 }
 
 /** Undefined = there is no such zone. */

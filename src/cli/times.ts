@@ -1,21 +1,20 @@
 import type { Command } from 'commander'
 import { isoTime } from '../kernel/units.ts'
 import { UsageError } from './cli-error.ts'
+import type { GlobalOptions } from './globals.ts'
 import type { Output } from './output.ts'
+import { openOwnZone, type TimeZoneOption } from './own-zone.ts'
 import { DURATION_FORMS, readDuration } from './rules/read-duration.ts'
 import { readTime, TIME_FORMS } from './rules/read-time.ts'
 import { instantsOf, wallOf, type Zone } from './rules/zone.ts'
-import { openZone } from './time-zone.ts'
 
 const DAY_MS = 86_400_000
 
-/** `--time-zone` as typed. */
-export interface TimeZoneOption {
-  readonly timeZone?: string
-}
-
 export function addTimeZoneOption(command: Command): Command {
-  return command.option('--time-zone <zone>', "zone in which times are read and shown (default: this machine's)")
+  return command.option(
+    '--time-zone <zone>',
+    "zone in which times are read and shown (default: TZ, else your user's, else this machine's)",
+  )
 }
 
 /** Times as a command line says them. */
@@ -30,9 +29,12 @@ export interface Times {
   startOfDay(epochMs: number): number
 }
 
-/** Errors: UsageError (no such zone). */
-export function openTimes({ timeZone }: TimeZoneOption, output: Output): Times {
-  const zone = openZone(timeZone)
+/** Times in the zone of `openOwnZone`. Errors: UsageError (no such zone). */
+export async function openTimes(options: GlobalOptions & TimeZoneOption, output: Output): Promise<Times> {
+  return timesIn(await openOwnZone(options), output)
+}
+
+export function timesIn(zone: Zone, output: Output): Times {
   const nowMs = Date.now()
   const read = (option: string, text: string, fromMs = nowMs): number => {
     const result = readTime(text, { nowMs, zone, fromMs })

@@ -29,6 +29,13 @@ export async function findDaemon(options: {
   const fromEnv = options.env['HAL0_API_URL']
   if (fromEnv !== undefined && fromEnv !== '') {
     const url = normalUrl(fromEnv)
+    if (url?.endsWith('/v1') === true) {
+      const base = url.slice(0, -'/v1'.length)
+      return none(
+        'bad_url',
+        `HAL0_API_URL is ${JSON.stringify(fromEnv)}; leave /v1 out, which is for other clients: ${base}.`,
+      )
+    }
     if (url !== undefined) return { kind: 'found', url, from: 'HAL0_API_URL' }
     return none('bad_url', `HAL0_API_URL is ${JSON.stringify(fromEnv)}; expected a URL like http://127.0.0.1:8080.`)
   }

@@ -106,6 +106,10 @@ export const reservationRowSchema = z.object({
   series_id: z.string().nullable(),
   time_zone: z.string(),
   created_at: z.string(),
+  /** When it was last changed, by somebody or by the clock; when it was made, if never. */
+  changed_at: z.string(),
+  /** How often it was changed: of two rows of one reservation the higher one is newer. */
+  revision: z.number().int().nonnegative(),
   /** Why it was rejected, cancelled or released; null = nothing to say. */
   note: z.string().nullable(),
   /** First request of a holder; null = none yet. */
@@ -146,6 +150,8 @@ export const bookingCheckSchema = z.object({
   ok: z.boolean(),
   windows: z.array(z.object({ start: z.string(), end: z.string() })),
   conflicts: z.array(bookingConflictSchema),
+  /** Where one of the same length would fit, at the earliest; null = nothing is in the way, or not soon, or it repeats. */
+  next_free: z.object({ start: z.string(), end: z.string() }).nullable(),
   /** Limits that forbid it; empty for admins. */
   limits: z.array(z.object({ limit: z.string(), message: z.string() })),
   warnings: z.array(bookingWarningSchema),

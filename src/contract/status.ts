@@ -31,5 +31,7 @@ export const statusSchema = daemonFactsSchema.extend({
   settings_problem: z.string().nullable(),
   /** Why loads are not written to hal0.db at present; null = they are. */
   history_problem: z.string().nullable(),
+  /** Why notices do not go out by webhook or mail, as the last one showed, and when; null = they do, or none was sent. */
+  notify_problem: z.string().nullable(),
 })
 export type Status = z.infer<typeof statusSchema>

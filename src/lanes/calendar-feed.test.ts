@@ -4,8 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { RESERVATION_STATUSES, type ReservationRow } from '../contract/reservation.ts'
 import { renderCalendar } from './calendar-feed.ts'
 
-const NOW_MS = Date.UTC(2026, 10, 30, 12)
-
 function rowOf(more: Partial<ReservationRow> = {}): ReservationRow {
   return {
     id: 'r1',
@@ -21,14 +19,15 @@ function rowOf(more: Partial<ReservationRow> = {}): ReservationRow {
     series_id: null,
     time_zone: 'Europe/Berlin',
     created_at: '2026-11-20T08:00:00.000Z',
+    changed_at: '2026-11-20T08:00:00.000Z',
+    revision: 0,
     note: null,
     first_used_at: null,
     ...more,
   }
 }
 
-const render = (...rows: ReservationRow[]) =>
-  renderCalendar({ lane: 'gpu0', rows, nowMs: NOW_MS, host: 'gpu.example:8080' })
+const render = (...rows: ReservationRow[]) => renderCalendar({ lane: 'gpu0', rows, host: 'gpu.example:8080' })
 
 function parse(text: string) {
   const calendar = new ICAL.Component(ICAL.parse(text) as unknown[])
@@ -47,7 +46,7 @@ describe('renderCalendar', () => {
       'r1@hal0',
       '2026-12-01T18:00:00Z',
       '2026-12-01T20:00:00Z',
-      '2026-11-30T12:00:00Z',
+      '2026-11-20T08:00:00Z',
       '2026-11-20T08:00:00Z',
       '0',
       'CONFIRMED',
@@ -78,14 +77,20 @@ describe('renderCalendar', () => {
     )
   })
 
+  it('says which state of a booking is the newer one', () => {
+    const { value } = parse(render(rowOf({ revision: 3, changed_at: '2026-11-25T09:30:00.000Z' })))
+    expect(['sequence', 'last-modified', 'dtstamp', 'created'].map((name) => value(name))).toEqual([
+      '3',
+      '2026-11-25T09:30:00Z',
+      '2026-11-25T09:30:00Z',
+      '2026-11-20T08:00:00Z',
+    ])
+  })
+
   it('says when one was ended early, and has none that took no time', () => {
     const status = 'ended_early'
-    const { value } = parse(render(rowOf({ status, end: '2026-12-01T19:00:00.000Z' })))
-    expect([value('dtend'), value('sequence'), value('last-modified')]).toEqual([
-      '2026-12-01T19:00:00Z',
-      '1',
-      '2026-12-01T19:00:00Z',
-    ])
+    const end = '2026-12-01T19:00:00.000Z'
+    expect(parse(render(rowOf({ status, end }))).value('dtend')).toBe('2026-12-01T19:00:00Z')
     expect(parse(render(rowOf({ status, end: rowOf().start }))).events).toEqual([])
   })
 
@@ -124,7 +129,7 @@ describe('renderCalendar', () => {
   })
 
   it('is a calendar without bookings too, and a host does not break it', () => {
-    const text = renderCalendar({ lane: 'gpu0', rows: [], nowMs: NOW_MS, host: 'a,b;c\r\nX-EVIL:1' })
+    const text = renderCalendar({ lane: 'gpu0', rows: [], host: 'a,b;c\r\nX-EVIL:1' })
     // A property that this reader does not know: it leaves the text as it was sent.
     expect(parse(text).calendar.getFirstPropertyValue('x-wr-calname')).toBe('hal0 gpu0 (a\\,b\\;c X-EVIL:1)')
     expect(text).not.toMatch(/^X-EVIL/m)

@@ -10,17 +10,15 @@ export interface CalendarQuestion {
   readonly lane: string
   /** As its reader may see them; any status. */
   readonly rows: readonly ReservationRow[]
-  readonly nowMs: number
   /** Of this hal0, for the calendar's name: people may follow several. */
   readonly host: string
 }
 
 /**
  * The bookings of a lane as an iCalendar file (RFC 5545): one event each, under a UID that never changes; pending ones are tentative, rejected and
- * cancelled ones left out. All times in UTC. When a booking was last changed is not known, except that it was ended early; so each says (DTSTAMP)
- * that it is as of now. Source: SPEC 13 "iCalendar feed".
+ * cancelled ones left out. All times in UTC. Which state of a booking is the newer one is told by SEQUENCE, LAST-MODIFIED and DTSTAMP. Source: SPEC 13 "iCalendar feed".
  */
-export function renderCalendar({ lane, rows, nowMs, host }: CalendarQuestion): string {
+export function renderCalendar({ lane, rows, host }: CalendarQuestion): string {
   const calendar = ical({
     // The library escapes texts of events, not this one.
     name: escapeText(cleanText(`hal0 ${lane} (${host})`)),
@@ -31,15 +29,15 @@ export function renderCalendar({ lane, rows, nowMs, host }: CalendarQuestion): s
     const status = statusOf(row)
     // One that was ended at its very start took no time; an event of no length is none (RFC 5545 3.8.2.2).
     if (status === undefined || Date.parse(row.end) <= Date.parse(row.start)) continue
-    const isShortened = row.status === 'ended_early'
+    const changed = new Date(row.changed_at)
     calendar.createEvent({
       id: `${row.id}@hal0`,
-      stamp: new Date(nowMs),
+      stamp: changed,
       start: new Date(row.start),
       end: new Date(row.end),
       created: new Date(row.created_at),
-      sequence: isShortened ? 1 : 0,
-      ...(isShortened ? { lastModified: new Date(row.end) } : {}),
+      lastModified: changed,
+      sequence: row.revision,
       status,
       summary: cleanText(summaryOf(row)),
       description: cleanText(descriptionOf(row)),

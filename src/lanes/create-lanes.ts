@@ -1,5 +1,5 @@
 import { type Caller, nameOf, userIdOf } from '../access/caller.ts'
-import type { People } from '../access/people.ts'
+import { DELETED_USER, type People } from '../access/people.ts'
 import type { LaneFile, LiveLanes } from '../config/lanes/live-lanes.ts'
 import type { SchedulerSettings } from '../config/settings/scheduler-settings.ts'
 import type { NewEvent } from '../contract/events.ts'
@@ -66,7 +66,7 @@ export interface OpenLanes extends Lanes {
 export function createLanes(deps: LanesDeps): OpenLanes {
   const { calendar, clock, files, manual, people } = deps
   const actors = new Map<string, LaneActor>()
-  const nameOfUser = (userId: string): string | undefined => people.byId(userId)?.name
+  const nameOfUser = (userId: string): string => people.byId(userId)?.name ?? DELETED_USER
 
   function actorOf(name: string): LaneActor {
     const actor = actors.get(name)
@@ -89,8 +89,7 @@ export function createLanes(deps: LanesDeps): OpenLanes {
     }
   }
 
-  function factsOf(name: string): LaneFacts {
-    const { config } = fileOf(name)
+  function factsOf(name: string, config: LaneFile['config']): LaneFacts {
     const { tickMs, bufferMs, drainMs, stopTimeoutMs, loadTimeoutMs } = deps.settings()
     return {
       ...{ tickMs, bufferMs, drainMs, stopTimeoutMs, loadTimeoutMs },
@@ -119,6 +118,12 @@ export function createLanes(deps: LanesDeps): OpenLanes {
     }
     for (const name of names) {
       if (actors.has(name) || deps.slotRow(name) === undefined) continue
+      let lastFile = fileOf(name)
+      // A file that has just gone counts until its lane is retired, a moment later.
+      const configOf = () => {
+        lastFile = files.find(name) ?? lastFile
+        return lastFile.config
+      }
       const actor = new LaneActor({
         name,
         clock,
@@ -126,10 +131,10 @@ export function createLanes(deps: LanesDeps): OpenLanes {
         publish: deps.publish,
         slot: deps.slotOf(name),
         calendar,
-        facts: () => factsOf(name),
+        facts: () => factsOf(name, configOf()),
         estimateMs: (target) => deps.times.estimate(name, target).ms,
         fingerprintOf: (target) => {
-          const { device, gpus, runner } = fileOf(name).config
+          const { device, gpus, runner } = configOf()
           return JSON.stringify([deps.models.fingerprintOf(target), device, gpus, runner])
         },
         refreshModels,

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock, settle } from '../../test/support/manual-clock.ts'
 import type { NewEvent } from '../contract/events.ts'
+import { laneConfigSchema } from '../contract/lane.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { silentLog } from '../kernel/log.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
 import type { Calendar } from './bookings/calendar.ts'
 import { LaneActor, type LaneFacts } from './lane-actor.ts'
+import { buildLaneRow } from './lane-rows.ts'
 import type { Notice } from './notices/notices.ts'
 import { type Booking, isInForce } from './rules/booking.ts'
 import { type LaneTarget, NOTHING } from './rules/lane-target.ts'
@@ -262,6 +264,30 @@ describe('the loop of a lane', () => {
     expect(lane.actor.ask('bob').kind).toBe('serve')
     lane.clock.jumpWallClock(1)
     expect(lane.actor.ask('bob')).toMatchObject({ kind: 'refuse', error: { code: 'gpu_reserved' } })
+  })
+
+  it('what ends with the daemon, or with the lane, has not failed', async () => {
+    const lane = openLane()
+    lane.failing.set('small', 'it stops with the daemon')
+    await lane.clock.advance(SECOND_MS)
+    lane.actor.close()
+    await lane.clock.advance(MINUTE_MS)
+    expect(lane.slot.view().state).toBe('failed')
+    expect(lane.events.filter(({ type }) => type === 'lane.failed')).toEqual([])
+  })
+
+  it('its row shows a choice by hand as long as that counts', async () => {
+    const manual = { target: BIG, madeAtMs: START_MS, madeBy: 'ada', untilMs: START_MS + 5 * MINUTE_MS }
+    const lane = openLane({ facts: { manual } })
+    const shown = () => {
+      const file = { name: 'gpu0', config: laneConfigSchema.parse({}), problem: undefined }
+      const { actor } = lane
+      return buildLaneRow({ file, actor, manual, inFlight: 0, storeProblem: undefined, nameOfUser: (id) => id }).manual
+    }
+    await lane.clock.advance(5 * MINUTE_MS - 1)
+    expect(shown()).toMatchObject({ target: BIG, made_by: 'ada' })
+    await lane.clock.advance(1)
+    expect(shown()).toBeNull()
   })
 
   it('a clock that jumps misses no end and starts nothing twice', async () => {

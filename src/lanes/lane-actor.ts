@@ -80,10 +80,13 @@ export class LaneActor {
       { ...deps, failures: this.failures },
       {
         wake: () => this.wake(),
-        onArrived: (target, booking) => this.#teller.arrived(target, booking),
+        onArrived: (target, booking) => {
+          if (!this.#isClosed) this.#teller.arrived(target, booking)
+        },
         onFailed: (target) => {
           const failure = this.failures.of(target)
-          if (failure !== undefined) this.#teller.failed(target, failure)
+          // What ends with the daemon, or with the lane, has not failed.
+          if (failure !== undefined && !this.#isClosed) this.#teller.failed(target, failure)
         },
       },
     )

@@ -63,8 +63,7 @@ export class LaneDrive {
   constructor(deps: LaneDriveDeps, host: LaneDriveHost) {
     this.#deps = deps
     this.#host = host
-    // What an earlier daemon left running.
-    this.#current = deps.slot.view().running ?? NOTHING
+    this.#current = foundOn(deps.slot.view())
   }
 
   /** What the lane is on, or on its way to. */
@@ -89,8 +88,8 @@ export class LaneDrive {
     if (this.#switch !== undefined || view.state !== 'loading') this.#foundLoadingMs = undefined
     if (this.#switch !== undefined) return this.#observeSwitch(this.#switch, view, nowMs, loadTimeoutMs)
     if (this.#current.kind === 'nothing') {
-      // Only what an earlier daemon left can be there: it is taken for what it is, and the decision goes from there.
-      this.#current = view.running ?? NOTHING
+      // It is taken for what it is, and the decision goes from there.
+      this.#current = foundOn(view)
       return
     }
     if (view.state === 'up') {
@@ -234,6 +233,14 @@ export class LaneDrive {
     const sinceMs = this.#switch === undefined ? this.#foundLoadingMs : this.#switch.loadingSinceMs
     return sinceMs === undefined ? undefined : sinceMs + loadTimeoutMs
   }
+}
+
+/**
+ * What a slot is on that this lane did not bring there: an earlier daemon left it. What is on its way out is a lane's of the same name that is gone:
+ * it is no more.
+ */
+function foundOn({ state, running }: LaneSlotView): LaneTarget {
+  return state === 'draining' || state === 'stopping' ? NOTHING : (running ?? NOTHING)
 }
 
 function overtaken(lane: string, target: LaneTarget): Hal0Error {

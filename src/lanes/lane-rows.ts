@@ -3,6 +3,7 @@ import type { LaneBooking, LaneManual, LaneRow, PlanStep } from '../contract/lan
 import { isoTime } from '../kernel/units.ts'
 import type { LaneActor } from './lane-actor.ts'
 import { type Booking, isInForce, targetOf } from './rules/booking.ts'
+import { readFacts } from './rules/choose-target.ts'
 import type { ManualChoice } from './rules/decision.ts'
 import type { planAhead } from './rules/plan-ahead.ts'
 
@@ -35,7 +36,8 @@ export function buildLaneRow({ file, actor, inFlight, manual, storeProblem, name
     is_fallback: actor.isFallback,
     active: toRow(running),
     next: toRow(next),
-    manual: manual === undefined ? null : manualRow(manual),
+    // One that is over, or that a booking has ended, is of no use to anybody.
+    manual: manual === undefined || readFacts(question).manual !== 'counts' ? null : manualRow(manual),
     default: question.default,
     failures: actor.failures.all().map(({ target, failure }) => ({
       target,

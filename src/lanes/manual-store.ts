@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { Hal0Error, messageOf } from '../kernel/errors.ts'
+import type { Log } from '../kernel/log.ts'
 import { durably } from '../store/durably.ts'
 import type { ManualChoice } from './rules/decision.ts'
 
@@ -22,11 +23,18 @@ interface ManualRow {
 /** A database that cannot be written is tried again by whoever asks next. */
 const RETRY_S = 30
 
-/** The table `lane_manual`, with all of it in memory. `db` undefined = it cannot be used in this life of the daemon. */
-export function openManualStore(db: Database | undefined): ManualStore {
+/**
+ * The table `lane_manual`, with all of it in memory. `db` undefined = it cannot be used in this life of the daemon. What cannot be read does not
+ * count: lanes then run their defaults, and `log` says so.
+ */
+export function openManualStore(db: Database | undefined, log: Log): ManualStore {
   const choices = new Map<string, ManualChoice>()
-  const rows = db?.prepare<[], ManualRow>('SELECT * FROM lane_manual').all() ?? []
-  for (const row of rows) choices.set(row.lane, choiceOf(row))
+  try {
+    const rows = db?.prepare<[], ManualRow>('SELECT * FROM lane_manual').all() ?? []
+    for (const row of rows) choices.set(row.lane, choiceOf(row))
+  } catch (cause) {
+    log.warn({ reason: messageOf(cause) }, 'what was chosen by hand for lanes cannot be read, and does not count')
+  }
 
   function write(lane: string, choice: ManualChoice | undefined): void {
     if (db === undefined) throw new Error('hal0.db cannot be used')

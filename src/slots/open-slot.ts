@@ -11,6 +11,7 @@ import { tellStranger } from './adoption/tell-stranger.ts'
 import { bindingOf, type SlotBinding } from './launch/read-binding.ts'
 import type { ActorDeps } from './life/life-ports.ts'
 import type { PortPool } from './port-pool.ts'
+import { laneSlotSettings } from './settings.ts'
 import { failureOf } from './slot-failures.ts'
 import type { SlotSource } from './slot-source.ts'
 import { createRecordWriter, type RecordWriter, readStateRecord } from './state-record.ts'
@@ -65,7 +66,8 @@ export async function openSlot(name: string, deps: OpenSlotDeps): Promise<OpenSl
     { clock, bus: deps.bus, writer },
   )
   if (before?.port !== undefined && before.port !== null) ports.prefer(name, before.port)
-  const actor = new SlotActor(name, bound, board, deps)
+  const settings = source.isLanes(name) ? laneSlotSettings(deps.settings) : deps.settings
+  const actor = new SlotActor(name, bound, board, { ...deps, settings })
   const adoption = deps.adoptions.get(name)
   deps.adoptions.delete(name)
   if (adoption !== undefined) {

@@ -15,7 +15,6 @@ import { createHotSlots } from './hot-slots.ts'
 import type { Override, SlotBinding } from './launch/read-binding.ts'
 import { type OpenSlot, type OpenSlotDeps, openSlot } from './open-slot.ts'
 import { isShadow } from './rules/shadow-rows.ts'
-import { laneSlotSettings } from './settings.ts'
 import { closingError, noSlotError } from './slot-failures.ts'
 import { type SlotSource, sourceOf } from './slot-source.ts'
 import type { Slots, StopRequest } from './slots.ts'
@@ -139,8 +138,7 @@ export async function openSlots(deps: SlotManagerDeps): Promise<SlotManager> {
   async function add(names: readonly string[]): Promise<void> {
     const configuredPorts: [string, number][] = []
     for (const name of names) {
-      const settings = source.isLanes(name) ? laneSlotSettings(deps.settings) : deps.settings
-      const slot = await openSlot(name, { ...slotDeps, settings })
+      const slot = await openSlot(name, slotDeps)
       // Its file was taken away since it was listed, or nothing is to be opened any more.
       if (slot === undefined || isClosing || leaving.has(name)) continue
       open.set(name, slot)

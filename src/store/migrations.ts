@@ -121,6 +121,8 @@ export const MIGRATIONS: readonly Migration[] = [
         series_id TEXT,
         time_zone TEXT NOT NULL,
         created_at_ms INTEGER NOT NULL,
+        changed_at_ms INTEGER NOT NULL,
+        revision INTEGER NOT NULL,
         note TEXT,
         first_used_at_ms INTEGER,
         CHECK ((model IS NULL) = (profile IS NULL))

@@ -67,6 +67,7 @@ describe('reading', () => {
       queued: 1,
       settings_problem: null,
       history_problem: null,
+      notify_problem: null,
     })
   })
 

@@ -24,6 +24,13 @@ beforeAll(async () => {
 afterAll(() => rm(userFolder, { recursive: true, force: true }))
 
 const CONFIG = { device: 'gpu-cuda', limits: { max_hours: 8 }, default: { model: 'hello' } }
+const BEFORE = {
+  default: { model: 'org/big', profile: 'coding' },
+  allow_exclusive: true,
+  limits: { max_hours: 4 },
+  gpus: [0],
+  runner: 'cuda',
+}
 const MADE = {
   reservations: [RESERVATION],
   warnings: [{ kind: 'never_loaded', message: 'org/big was never loaded here' }],
@@ -35,6 +42,8 @@ beforeEach(async () => {
     'POST /api/lanes': [201, { name: 'gpu0', config: CONFIG }],
     'GET /api/lanes/gpu0': LANE,
     'DELETE /api/lanes/gpu0': {},
+    'GET /api/lanes/gpu0/config': { name: 'gpu0', config: BEFORE },
+    'GET /api/slots/gpu0': stubRow('gpu0', { managed_by: 'lane' }),
     'PUT /api/lanes/gpu0/config': { name: 'gpu0', config: CONFIG },
     'POST /api/lanes/gpu0/manual': MANUAL,
     'DELETE /api/lanes/gpu0/manual': { ...LANE, manual: null },
@@ -60,8 +69,9 @@ afterEach(() => hub.stop())
 
 const hal0 = (...args: string[]) => runCli([...args, '--url', hub.url], { userFolder, env: { TZ: 'Europe/Berlin' } })
 const words = (text: string) => text.match(/"[^"]*"|\S+/g)?.map((word) => word.replace(/^"(.*)"$/, '$1')) ?? []
+/** The last request that changes something, else the last one. */
 const asked = () => {
-  const last = hub.seen.at(-1)
+  const last = hub.seen.findLast(({ line }) => !line.startsWith('GET ')) ?? hub.seen.at(-1)
   return last?.body === undefined ? last?.line : `${last.line} ${JSON.stringify(last.body)}`
 }
 
@@ -114,7 +124,7 @@ describe('each command asks the daemon for the right thing, and says what came o
     [
       'lane create gpu0 --device gpu-cuda --gpus 0,1 --model hello --profile chat --runner cuda --approval required --allow-exclusive --max-hours 8 --release-unused 10 --set limits.min_minutes=5',
       'POST /api/lanes {"default":{"model":"hello","profile":"chat"},"device":"gpu-cuda","runner":"cuda","approval":"required","allow_exclusive":true,"no_show_minutes":10,"limits":{"max_hours":8,"min_minutes":5},"gpus":[0,1],"name":"gpu0"}',
-      /^lane gpu0 is made; next: hal0 reservation add gpu0/m,
+      /^lane gpu0 is made, and org\/big \(coding\) is ready; next: hal0 reservation add gpu0 --start now --for 1h$/m,
     ],
     [
       'lane edit gpu0 --profile chat --max-hours "" --gpus "" --no-allow-exclusive --unset runner',
@@ -292,10 +302,10 @@ it('a time that there is twice is the first, and says so', async () => {
   expect(asked()).toBe('GET /api/lanes/gpu0/explain?at=2026-10-25T00%3A30%3A00.000Z')
 })
 
-it('a calendar address warns first, and is alone on stdout', async () => {
+it('a calendar address says what ended, and is alone on stdout', async () => {
   const run = await hal0('lane', 'calendar', 'gpu0')
   expect(run.stdout).toBe(`${hub.url}/api/lanes/gpu0/calendar.ics?token=cal_secret\n`)
-  expect(run.stderr).toMatch(/^This makes a new token: every feed address of yours that was made before ends now/)
+  expect(run.stderr).toMatch(/^This made a new token: every feed address of yours that was made before has ended/)
   expect(run.stderr).not.toContain('cal_secret')
   hub.answers.delete('GET /api/lanes/gpu0')
   hub.seen.length = 0

@@ -45,6 +45,7 @@ beforeEach(async () => {
       queued: 0,
       settings_problem: null,
       history_problem: null,
+      notify_problem: null,
     },
     'GET /api/slots': { slots: [stubRow('gpu0', { managed_by: 'lane' })] },
     'GET /api/lanes': { lanes: [LANE] },

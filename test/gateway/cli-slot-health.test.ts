@@ -166,10 +166,15 @@ describe('status', () => {
 
   // Only daemon.log said so.
   it('tells that the last good settings count, and that history is off', async () => {
-    expect((await hal0('status')).stdout).not.toMatch(/^(settings|history)\t/m)
-    const problems = { settings_problem: 'hal0.toml: server.prot: unknown key', history_problem: 'no binding' }
+    expect((await hal0('status')).stdout).not.toMatch(/^(settings|history|notices)\t/m)
+    const problems = {
+      settings_problem: 'hal0.toml: server.prot: unknown key',
+      history_problem: 'no binding',
+      notify_problem: 'by webhook: refused',
+    }
     Object.assign(api.ports, { problems: () => problems })
     const { stdout } = await hal0('status')
+    expect(stdout).toContain('notices\tby webhook: refused\n')
     expect(stdout).toContain('settings\twhat was there before still counts: hal0.toml: server.prot: unknown key\n')
     expect(stdout).toContain('history\toff, loads are not written: no binding\n')
     expect(JSON.parse((await hal0('status', '--json')).stdout)).toMatchObject(problems)

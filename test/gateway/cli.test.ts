@@ -36,6 +36,7 @@ describe('without a daemon', () => {
       'memory',
       'history',
       'settings',
+      'secrets',
       'slots',
       'profiles',
       'models',
@@ -52,7 +53,7 @@ describe('without a daemon', () => {
     }
     // In a pipe: one line of tab-separated cells per finding.
     const plain = await hal0('doctor', '--home', join(userFolder, 'home'))
-    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(17)
+    expect(plain.stdout.trimEnd().split('\n')).toHaveLength(18)
     expect(plain.stdout).toMatch(/^ok\tnode\tNode\.js /)
   })
 

@@ -23,6 +23,10 @@ export interface AccountsWorld {
   /** `[facts, message]` of every line. */
   readonly lines: [object, string][]
   readonly firstUsers: string[]
+  /** `[user id, why, how many users there were then]`. */
+  readonly goneUsers: (readonly [string, string, number])[]
+  /** Answers for their bookings; may be another while it runs. */
+  onUserGone: () => number
   /** May be changed while it runs. */
   readonly settings: { sessionHours: number; signInAttempts: number; signInWindowS: number; trustedProxies: string[] }
   readonly markerPath: string
@@ -39,17 +43,20 @@ export function accountsWorld(): AccountsWorld {
   const events: NewEvent[] = []
   const lines: [object, string][] = []
   const firstUsers: string[] = []
+  const goneUsers: AccountsWorld['goneUsers'] = []
   const settings = { sessionHours: 168, signInAttempts: 3, signInWindowS: 300, trustedProxies: ['10.0.0.1'] }
   const write = (facts: object, message: string): void => void lines.push([facts, message])
   const log: Log = { debug: write, info: write, warn: write, error: write, child: () => log }
   const markerPath = join(home.home.varLib, 'users.defined')
   const opened: AccountRooms[] = []
-  return {
+  const world: AccountsWorld = {
     home,
     clock: home.clock,
     events,
     lines,
     firstUsers,
+    goneUsers,
+    onUserGone: () => 0,
     settings,
     markerPath,
     isMarked: () => existsSync(markerPath),
@@ -65,6 +72,10 @@ export function accountsWorld(): AccountsWorld {
         marker: await openUsersMarker(home.home),
         settings: () => settings,
         onFirstUser: (id) => void firstUsers.push(id),
+        onUserGone(id, why) {
+          goneUsers.push([id, why, accounts.all().length])
+          return world.onUserGone()
+        },
         passwordCost: CHEAP,
       })
       opened.push(accounts)
@@ -76,6 +87,7 @@ export function accountsWorld(): AccountsWorld {
       home.remove()
     },
   }
+  return world
 }
 
 /** A request as node gives it. `line`: `METHOD /path`. */

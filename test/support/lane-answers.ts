@@ -111,6 +111,8 @@ export const RESERVATION: ReservationRow = {
   series_id: null,
   time_zone: 'Europe/Berlin',
   created_at: '2026-12-20T10:00:00.000Z',
+  changed_at: '2026-12-20T10:00:00.000Z',
+  revision: 0,
   note: null,
   first_used_at: null,
 }
@@ -127,6 +129,7 @@ export const CHECK: BookingCheck = {
   ok: false,
   windows: [{ start: '2026-12-24T17:00:00.000Z', end: '2026-12-24T19:00:00.000Z' }],
   conflicts: [CONFLICT],
+  next_free: null,
   limits: [{ limit: 'max_hours', message: 'at most 1 hour' }],
   warnings: [{ kind: 'never_loaded', message: 'org/big was never loaded here' }],
   target: BIG,

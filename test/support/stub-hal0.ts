@@ -10,8 +10,8 @@ export interface SeenRequest {
   readonly body: unknown
 }
 
-/** What a route answers: a body with 200, or `[status, body]`. */
-export type StubAnswer = object | readonly [status: number, body: unknown]
+/** What a route answers: a body with 200, or `[status, body]`; a function is asked each time for a body. */
+export type StubAnswer = object | readonly [status: number, body: unknown] | (() => object)
 
 export interface StubHal0 {
   readonly url: string
@@ -33,7 +33,8 @@ export async function startStubHal0(answers: Readonly<Record<string, StubAnswer>
       const body: unknown = text === '' ? undefined : JSON.parse(text)
       seen.push({ line: `${method} ${url}`, authorization: request.headers.authorization, body })
       const answer = table.get(`${method} ${url.split('?')[0]}`) ?? [404, errorOf('not_found', `no ${method} ${url}`)]
-      const [status, content]: readonly [number, unknown] = isPair(answer) ? answer : [200, answer]
+      const body200 = typeof answer === 'function' ? answer() : answer
+      const [status, content]: readonly [number, unknown] = isPair(answer) ? answer : [200, body200]
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
     })
   })

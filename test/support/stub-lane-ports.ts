@@ -71,11 +71,21 @@ export const RESERVATION: ReservationRow = {
   series_id: null,
   time_zone: 'UTC',
   created_at: AT,
+  changed_at: AT,
+  revision: 0,
   note: null,
   first_used_at: null,
 }
 
-export const CHECK: BookingCheck = { ok: true, windows: [], conflicts: [], limits: [], warnings: [], target: HELLO }
+export const CHECK: BookingCheck = {
+  ok: true,
+  windows: [],
+  conflicts: [],
+  next_free: null,
+  limits: [],
+  warnings: [],
+  target: HELLO,
+}
 
 export const USER: UserRow = {
   id: 'u1',

@@ -325,7 +325,7 @@ export function stubPorts(row: (name: string) => SlotRow): StubPorts {
     endFollow: () => {
       ends = true
     },
-    problems: () => ({ settings_problem: null, history_problem: null }),
+    problems: () => ({ settings_problem: null, history_problem: null, notify_problem: null }),
     admin: {
       create: later('admin.create', (payload) => row(String(payload['name']))),
       config: later('admin.config', (name: string) => ({ name, config: { name, model: { default: 'hello' } } })),

@@ -1,5 +1,6 @@
 import type { UserChange, UserMade, UserRequest } from '../../contract/user.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
+import { counted } from '../../kernel/sentence.ts'
 import { type Caller, isAdmin, nameOf, userIdOf } from '../caller.ts'
 import type { Passwords } from '../password.ts'
 import type { Accounts } from '../people.ts'
@@ -17,6 +18,8 @@ export interface UserManagementDeps extends AccountContext {
   /** Before the first user is written, and after the last one was removed. Errors: `lane.store_unavailable`. */
   readonly marker: { set(): Promise<void>; clear(): Promise<void> }
   readonly onFirstUser: (userId: string) => void
+  /** See `AccountsDeps.onUserGone`. */
+  readonly onUserGone: (userId: string, why: 'deleted' | 'disabled', by: Caller) => number
 }
 
 export interface UserManagement
@@ -29,7 +32,7 @@ const LOCAL: Caller = { kind: 'local_admin' }
 
 /** The users of `Accounts`. Changes go one after the other; passwords are hashed before. */
 export function createUserManagement(deps: UserManagementDeps): UserManagement {
-  const { memory, journal, clock, passwords, marker, onFirstUser } = deps
+  const { memory, journal, clock, passwords, marker, onFirstUser, onUserGone } = deps
   let tail: Promise<unknown> = Promise.resolve()
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -149,19 +152,22 @@ export function createUserManagement(deps: UserManagementDeps): UserManagement {
         if (fault !== undefined) throw invalid(fault)
         const keysChanged = Object.entries(change).flatMap(([key, value]) => (value === undefined ? [] : [key]))
         if (keysChanged.length === 0) return userRowOf(user)
+        const isDisabledNow = user.disabledAtMs === undefined && after.disabledAtMs !== undefined
+        const released = isDisabledNow ? onUserGone(id, 'disabled', by) : 0
         const endsSessions = change.password !== undefined || after.disabledAtMs !== undefined
         journal.commit({
           entries: [
             {
               type: 'user_changed',
               by: byOf(by),
-              message: `${nameOf(by)} changed ${keysChanged.join(', ')} of ${user.name}`,
+              message: `${nameOf(by)} changed ${keysChanged.join(', ')} of ${user.name}${releasedText(released)}`,
               data: {
                 user_id: id,
                 name: user.name,
                 changed: keysChanged,
                 role: after.role,
                 disabled: after.disabledAtMs !== undefined,
+                ...(isDisabledNow && { released_reservations: released }),
               },
             },
           ],
@@ -186,13 +192,14 @@ export function createUserManagement(deps: UserManagementDeps): UserManagement {
         // Who reads this machine's own key owns all of it anyway; nobody else opens it to everybody.
         const fault = isOnly && by.kind === 'local_admin' ? undefined : findLastAdminFault(facts(), user.id, undefined)
         if (fault !== undefined) throw invalid(fault)
+        const released = onUserGone(user.id, 'deleted', by)
         journal.commit({
           entries: [
             {
               type: 'user_removed',
               by: byOf(by),
-              message: `${nameOf(by)} removed the user ${user.name}${isOnly ? '; no user is left, and hal0 is open to this machine' : ''}`,
-              data: { user_id: user.id, name: user.name },
+              message: `${nameOf(by)} removed the user ${user.name}${releasedText(released)}${isOnly ? '; no user is left, and hal0 is open to this machine' : ''}`,
+              data: { user_id: user.id, name: user.name, released_reservations: released },
             },
           ],
           write: ({ users }) => users.remove(user.id),
@@ -228,6 +235,12 @@ export function createUserManagement(deps: UserManagementDeps): UserManagement {
     if (denied === undefined) return
     throw Hal0Error.of('auth.forbidden', `${nameOf(by)} is a member, and may not change ${denied}.`, { param: denied })
   }
+}
+
+/** What became of their bookings, for the audit; '' = they had none. */
+function releasedText(count: number): string {
+  if (count === 0) return ''
+  return `; ${counted(count, 'open reservation')} of theirs ${count === 1 ? 'was' : 'were'} cancelled or ended`
 }
 
 function setUpIsOver(): Hal0Error {

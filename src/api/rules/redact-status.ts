@@ -14,6 +14,7 @@ export const STATUS_TOLD: Told<Status> = {
   queued: 'told',
   settings_problem: ({ settings_problem }) => hideText(settings_problem),
   history_problem: ({ history_problem }) => hideText(history_problem),
+  notify_problem: ({ notify_problem }) => hideText(notify_problem),
 }
 
 /** The status without paths. Source: SPEC 14. */

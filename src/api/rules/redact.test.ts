@@ -32,7 +32,12 @@ const cases: readonly Case[] = [
   },
   { name: 'lane', schema: laneRowSchema, told: LANE_TOLD, hidden: ['config_problem', 'failures', 'store_problem'] },
   { name: 'failure of a lane', schema: laneFailureSchema, told: LANE_FAILURE_TOLD, hidden: ['message'] },
-  { name: 'status', schema: statusSchema, told: STATUS_TOLD, hidden: ['history_problem', 'home', 'settings_problem'] },
+  {
+    name: 'status',
+    schema: statusSchema,
+    told: STATUS_TOLD,
+    hidden: ['history_problem', 'home', 'notify_problem', 'settings_problem'],
+  },
   { name: 'explanation', schema: routeExplanationSchema, told: EXPLANATION_TOLD, hidden: ['error'] },
 ]
 

@@ -1,12 +1,16 @@
 import type { Command } from 'commander'
-import { keyRequestSchema } from '../../contract/user.ts'
+import { ClientError } from '../../client/client-errors.ts'
+import type { PeopleClient } from '../../client/people.ts'
+import { type KeyRow, keyRequestSchema } from '../../contract/user.ts'
 import { checked } from '../checked.ts'
 import { showExamples } from '../command-help.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
+import type { TimeZoneOption } from '../own-zone.ts'
+import { isLastKey } from '../rules/last-key.ts'
 import { TIME_FORMS } from '../rules/read-time.ts'
 import { momentText } from '../rules/time-text.ts'
-import { addTimeZoneOption, openTimes, type TimeZoneOption } from '../times.ts'
+import { addTimeZoneOption, openTimes } from '../times.ts'
 
 interface KeyOptions extends GlobalOptions, TimeZoneOption {
   readonly user?: string
@@ -46,7 +50,7 @@ export function addKeyCommands(program: Command): void {
 /** JSON: `{keys: [row, …]}`, the rows of GET /api/keys. */
 async function keyList(options: KeyOptions): Promise<void> {
   const output = outputOf(options)
-  const { zone } = openTimes(options, output)
+  const { zone } = await openTimes(options, output)
   const keys = await (await connect(options)).people.keys({ user: options.user })
   if (keys.length === 0 && !output.json) output.note('no keys; `hal0 key create NAME` makes one')
   const moment = (iso: string | null, none: string) => (iso === null ? none : momentText(iso, zone))
@@ -70,7 +74,7 @@ async function keyList(options: KeyOptions): Promise<void> {
 /** The secret is alone on stdout. JSON: the answer, `{key, secret}`. */
 async function keyCreate(name: string, options: KeyOptions): Promise<void> {
   const output = outputOf(options)
-  const times = openTimes(options, output)
+  const times = await openTimes(options, output)
   const expiresAt = times.readIso('--expires', options.expires)
   const request = checked(keyRequestSchema, {
     name,
@@ -84,9 +88,25 @@ async function keyCreate(name: string, options: KeyOptions): Promise<void> {
   output.result(made, () => made.secret)
 }
 
-/** JSON: the row. */
+/** That it was somebody's only key is a note. JSON: the row. */
 async function keyRevoke(key: string, options: GlobalOptions): Promise<void> {
   const output = outputOf(options)
-  const row = await (await connect(options)).people.revokeKey(key)
+  const { people } = await connect(options)
+  // Afterwards the key may be the one that would have to ask.
+  const keys = await keysOrNone(people)
+  const row = await people.revokeKey(key)
   output.result(row, () => `key ${row.name} (${row.prefix}) of ${row.user.name} is revoked`)
+  if (output.json || !isLastKey(row.id, keys, Date.now())) return
+  const { name } = row.user
+  output.note(`it was the only key of ${name}; an admin makes another: hal0 key create NAME --user ${name}`)
+}
+
+/** None where they cannot be told: a key is revoked all the same. */
+async function keysOrNone(people: PeopleClient): Promise<readonly KeyRow[]> {
+  try {
+    return await people.keys()
+  } catch (thrown) {
+    if (thrown instanceof ClientError) return []
+    throw thrown
+  }
 }

@@ -7,8 +7,9 @@ import { chooseFeedBase } from '../feed-base.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { effectText, targetText } from '../lane-words.ts'
 import { withLocalErrors } from '../local-errors.ts'
+import type { TimeZoneOption } from '../own-zone.ts'
 import { loadTimeText, withSlotProgress } from '../slot-progress.ts'
-import { openTimes, type TimeZoneOption } from '../times.ts'
+import { openTimes } from '../times.ts'
 
 export interface LaneLoadOptions extends GlobalOptions, TimeZoneOption {
   readonly profile?: string
@@ -21,7 +22,7 @@ export interface LaneLoadOptions extends GlobalOptions, TimeZoneOption {
  */
 export async function laneChoose(name: string, model: string | null, options: LaneLoadOptions): Promise<ExitCode> {
   const output = outputOf(options)
-  const times = openTimes(options, output)
+  const times = await openTimes(options, output)
   const until = times.readIso('--until', options.until)
   const { profile } = options
   const request = checked(laneManualRequestSchema, {
@@ -62,9 +63,9 @@ export async function laneCalendar(name: string, options: GlobalOptions): Promis
   const client = await connect(options)
   // A slip in the name must not cost the old token.
   await client.lanes.show(name)
-  output.note('This makes a new token: every feed address of yours that was made before ends now, for all lanes.')
   const { token, base_url: told } = await client.people.createCalendarToken()
   const url = `${chooseFeedBase(told, client.baseUrl, hostname())}/api/lanes/${encodeURIComponent(name)}/calendar.ics?token=${encodeURIComponent(token)}`
+  output.note('This made a new token: every feed address of yours that was made before has ended, for all lanes.')
   output.result({ lane: name, url }, () => url)
   output.note('Who has this address reads the bookings of the lane as you do; it is shown this once.')
 }

@@ -6,7 +6,8 @@ import { collect } from '../option-parsers.ts'
 import { TIME_FORMS } from '../rules/read-time.ts'
 import { addTimeZoneOption } from '../times.ts'
 import { laneCalendar, laneChoose, laneClear, laneReload } from './lane-act.ts'
-import { laneCreate, laneDelete, laneEdit } from './lane-edit.ts'
+import { laneCreate } from './lane-create.ts'
+import { laneDelete, laneEdit } from './lane-edit.ts'
 import { laneExplain, laneTimeline } from './lane-plan.ts'
 import { laneList, laneShow } from './lane-show.ts'
 import { laneSimulate } from './lane-simulate.ts'
@@ -105,9 +106,11 @@ function addChoices(lane: Command, end: (code: ExitCode) => void): void {
 }
 
 function addEdits(lane: Command): void {
-  const create = addLaneKeyOptions(lane.command('create <name>').description('make a lane')).action(
-    (name: string, _options, command: Command) => laneCreate(name, command.optsWithGlobals()),
+  const create = addLaneKeyOptions(
+    lane.command('create <name>').description('make a lane; waits up to a minute until its default is ready'),
   )
+    .option('--no-wait', 'do not wait for its default')
+    .action((name: string, _options, command: Command) => laneCreate(name, command.optsWithGlobals()))
   showExamples(create, [
     'hal0 lane create gpu0 --device gpu-cuda --gpus 0 --model hello',
     'hal0 lane create both --device gpu-rocm --gpus 0,1 --approval required --allow-exclusive --max-hours 8',

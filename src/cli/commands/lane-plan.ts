@@ -1,14 +1,15 @@
-import type { LaneExplanation, LaneTimeline, PlanStep } from '../../contract/lane.ts'
+import type { LaneExplanation, LanePhase, LaneTarget, LaneTimeline, PlanStep } from '../../contract/lane.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { bookingText, targetText } from '../lane-words.ts'
 import { withLocalErrors } from '../local-errors.ts'
+import type { TimeZoneOption } from '../own-zone.ts'
 import { statusText } from '../reservation-words.ts'
 import { localTimes } from '../rules/local-times.ts'
 import { durationText } from '../rules/read-duration.ts'
 import { momentText, windowText } from '../rules/time-text.ts'
 import type { Zone } from '../rules/zone.ts'
-import { openTimes, type TimeZoneOption } from '../times.ts'
+import { openTimes } from '../times.ts'
 
 export interface LaneExplainOptions extends GlobalOptions, TimeZoneOption {
   readonly at?: string
@@ -17,7 +18,7 @@ export interface LaneExplainOptions extends GlobalOptions, TimeZoneOption {
 /** `hal0 lane explain NAME`: which rule decides, what it would take to change, the plan. JSON: the answer of GET /api/lanes/NAME/explain. */
 export async function laneExplain(name: string, options: LaneExplainOptions): Promise<void> {
   const output = outputOf(options)
-  const times = openTimes(options, output)
+  const times = await openTimes(options, output)
   const at = times.readIso('--at', options.at)
   const { lanes } = await connect(options)
   const explanation = await withLocalErrors(output, times.zone, () =>
@@ -61,7 +62,7 @@ export interface LaneTimelineOptions extends GlobalOptions, TimeZoneOption {
 /** `hal0 lane timeline NAME`: what was, what is booked, what is planned. JSON: the answer of GET /api/lanes/NAME/timeline. Bare times are of today. */
 export async function laneTimeline(name: string, options: LaneTimelineOptions): Promise<void> {
   const output = outputOf(options)
-  const times = openTimes(options, output)
+  const times = await openTimes(options, output)
   const from =
     options.from === undefined ? undefined : times.read('--from', options.from, times.startOfDay(times.nowMs))
   const to = times.readIso('--to', options.to, from)
@@ -76,12 +77,18 @@ export async function laneTimeline(name: string, options: LaneTimelineOptions): 
   output.result(timeline, () => (lines.length === 0 ? '' : output.table(['WHAT', 'WHEN', 'ANSWER'], lines)))
 }
 
+/** What ends has another target before it: the one that is told comes after. */
+function phaseText(phase: LanePhase, target: LaneTarget): string {
+  const isEnding = phase === 'draining' || phase === 'stopping'
+  return isEnding ? `${phase}, then ${targetText(target)}` : `${phase}: ${targetText(target)}`
+}
+
 function timelineLines({ past, reservations, plan }: LaneTimeline, zone: Zone): string[][] {
   return [
     ...past.map(({ at, phase, target, reason }) => [
       'was',
       momentText(at, zone),
-      `${phase}: ${targetText(target)} [${reason}]`,
+      `${phaseText(phase, target)} [${reason}]`,
     ]),
     ...reservations.map((booking) => {
       const title = booking.title === '' ? '' : `, ${JSON.stringify(booking.title)}`

@@ -2,16 +2,17 @@ import type { LaneRow } from '../../contract/lane.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { bookingText, laneRemark, targetText } from '../lane-words.ts'
+import type { TimeZoneOption } from '../own-zone.ts'
 import { momentText, windowText } from '../rules/time-text.ts'
 import type { Zone } from '../rules/zone.ts'
-import { openTimes, type TimeZoneOption } from '../times.ts'
+import { openTimes } from '../times.ts'
 
 const HEAD = ['NAME', 'PHASE', 'RUNS', 'WANTED', 'REASON', 'NOW', 'NEXT', 'MESSAGE'] as const
 
 /** `hal0 lane list`. JSON: `{lanes: [row, …]}`, the rows of GET /api/lanes. */
 export async function laneList(options: GlobalOptions & TimeZoneOption): Promise<void> {
   const output = outputOf(options)
-  const { zone } = openTimes(options, output)
+  const { zone } = await openTimes(options, output)
   const lanes = await (await connect(options)).lanes.list()
   if (lanes.length === 0 && !output.json) output.note('no lanes; `hal0 lane create NAME` makes one')
   output.result({ lanes }, () =>
@@ -41,7 +42,7 @@ function cells(row: LaneRow, zone: Zone): string[] {
 /** `hal0 lane show NAME`. JSON: the row of GET /api/lanes/NAME. */
 export async function laneShow(name: string, options: GlobalOptions & TimeZoneOption): Promise<void> {
   const output = outputOf(options)
-  const { zone } = openTimes(options, output)
+  const { zone } = await openTimes(options, output)
   const row = await (await connect(options)).lanes.show(name)
   output.result(row, () => output.table(['KEY', 'VALUE'], rowLines(row, zone)))
 }

@@ -2,21 +2,27 @@ import type { ReservationsClient } from '../../client/reservations.ts'
 import type { ReservationRow } from '../../contract/reservation.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
-import { reservationText, tellingConflicts } from '../reservation-words.ts'
-import { openTimes, readMinutes, type TimeZoneOption } from '../times.ts'
+import { namingOwner } from '../naming-owner.ts'
+import type { Output } from '../output.ts'
+import type { TimeZoneOption } from '../own-zone.ts'
+import { changeSeries, countText } from '../reservation-series.ts'
+import { approvalText, reservationText, tellingConflicts } from '../reservation-words.ts'
+import { openTimes, readMinutes } from '../times.ts'
 
 export interface SeriesOptions extends GlobalOptions, TimeZoneOption {
   readonly series?: boolean
 }
 
-/** `hal0 reservation cancel ID`. JSON: the row. */
+type Operation = (reservations: ReservationsClient, output: Output) => Promise<ReservationRow>
+
+/** `hal0 reservation cancel ID`. JSON: the row; with --series `{reservations: [row, …]}`, those that it changed. */
 export async function reservationCancel(id: string, options: SeriesOptions): Promise<void> {
-  await act(options, (reservations) => reservations.cancel(id, { series: options.series }))
+  await actOnSeries(id, options, (reservations) => reservations.cancel(id, { series: options.series }))
 }
 
 /** `hal0 reservation end ID`. JSON: the row. */
 export async function reservationEnd(id: string, options: GlobalOptions & TimeZoneOption): Promise<void> {
-  await act(options, (reservations) => reservations.end(id))
+  await act(id, options, (reservations) => reservations.end(id))
 }
 
 export interface ExtendOptions extends GlobalOptions, TimeZoneOption {
@@ -26,31 +32,49 @@ export interface ExtendOptions extends GlobalOptions, TimeZoneOption {
 /** `hal0 reservation extend ID --by 30m`. JSON: the row. */
 export async function reservationExtend(id: string, options: ExtendOptions): Promise<void> {
   const minutes = readMinutes('--by', options.by)
-  await act(options, (reservations) => reservations.extend(id, minutes))
+  await act(id, options, async (reservations, output) => {
+    const before = await reservations.show(id)
+    const row = await reservations.extend(id, minutes)
+    const approval = approvalText(before, row)
+    if (approval !== undefined && !output.json) output.note(approval)
+    return row
+  })
 }
 
-/** `hal0 reservation approve ID`. JSON: the row. */
+/** `hal0 reservation approve ID`. JSON: as `reservationCancel`. */
 export async function reservationApprove(id: string, options: SeriesOptions): Promise<void> {
-  await act(options, (reservations) => reservations.approve(id, { series: options.series }))
+  await actOnSeries(id, options, (reservations) => reservations.approve(id, { series: options.series }))
 }
 
 export interface RejectOptions extends SeriesOptions {
   readonly reason?: string
 }
 
-/** `hal0 reservation reject ID`. JSON: the row. */
+/** `hal0 reservation reject ID`. JSON: as `reservationCancel`. */
 export async function reservationReject(id: string, options: RejectOptions): Promise<void> {
   const { reason = '', series } = options
-  await act(options, (reservations) => reservations.reject(id, { reason, series }))
+  await actOnSeries(id, options, (reservations) => reservations.reject(id, { reason, series }))
 }
 
-async function act(
-  options: GlobalOptions & TimeZoneOption,
-  operation: (reservations: ReservationsClient) => Promise<ReservationRow>,
-): Promise<void> {
+async function act(id: string, options: GlobalOptions & TimeZoneOption, operation: Operation): Promise<void> {
   const output = outputOf(options)
-  const { zone } = openTimes(options, output)
+  const { zone } = await openTimes(options, output)
   const { reservations } = await connect(options)
-  const row = await tellingConflicts(output, zone, () => operation(reservations))
+  const row = await tellingConflicts(output, zone, () =>
+    namingOwner(reservations, id, () => operation(reservations, output)),
+  )
   output.result(row, () => reservationText(row, zone))
+}
+
+/** With --series all that it changed are told, and how many. */
+async function actOnSeries(id: string, options: SeriesOptions, operation: Operation): Promise<void> {
+  if (options.series !== true) return act(id, options, operation)
+  const output = outputOf(options)
+  const { zone } = await openTimes(options, output)
+  const { reservations } = await connect(options)
+  const rows = await tellingConflicts(output, zone, () =>
+    namingOwner(reservations, id, () => changeSeries(reservations, id, () => operation(reservations, output))),
+  )
+  output.result({ reservations: rows }, () => rows.map((row) => reservationText(row, zone)).join('\n'))
+  if (!output.json) output.note(countText(rows))
 }

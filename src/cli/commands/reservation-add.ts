@@ -1,15 +1,16 @@
 import type { BookingCheck, BookingWarning } from '../../contract/reservation.ts'
-import { type BookingOptions, bookingRequestOf } from '../booking-request.ts'
+import { type BookingOptions, bookingRequestOf, nextDayText } from '../booking-request.ts'
 import { connect } from '../connect.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { targetText } from '../lane-words.ts'
 import type { Output } from '../output.ts'
+import type { TimeZoneOption } from '../own-zone.ts'
 import { conflictLines, reservationText, tellingConflicts } from '../reservation-words.ts'
 import { localTimes } from '../rules/local-times.ts'
 import { windowText } from '../rules/time-text.ts'
 import type { Zone } from '../rules/zone.ts'
-import { openTimes, type TimeZoneOption } from '../times.ts'
+import { openTimes } from '../times.ts'
 
 export interface ReservationAddOptions extends GlobalOptions, TimeZoneOption, BookingOptions {
   readonly check?: boolean
@@ -21,10 +22,13 @@ export interface ReservationAddOptions extends GlobalOptions, TimeZoneOption, Bo
  */
 export async function reservationAdd(lane: string, options: ReservationAddOptions): Promise<ExitCode> {
   const output = outputOf(options)
-  const times = openTimes(options, output)
+  const times = await openTimes(options, output)
   const { zone } = times
   const request = bookingRequestOf(lane, options, times)
   const { reservations } = await connect(options)
+  const { start, end } = request
+  const nextDay = end === undefined ? undefined : nextDayText(options.end, { start, end }, zone)
+  if (nextDay !== undefined && !output.json) output.note(nextDay)
   if (options.check === true) {
     const answer = await tellingConflicts(output, zone, () => reservations.check(request))
     tellWarnings(output, answer.warnings, zone)

@@ -1,12 +1,14 @@
 import { type ReservationChange, type ReservationRow, reservationChangeSchema } from '../../contract/reservation.ts'
 import { isoTime, MINUTE_MS } from '../../kernel/units.ts'
-import { endBeforeStart } from '../booking-request.ts'
+import { endBeforeStart, nextDayText } from '../booking-request.ts'
 import { checked } from '../checked.ts'
 import { UsageError } from '../cli-error.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
-import { reservationText, tellingConflicts } from '../reservation-words.ts'
-import { openTimes, readMinutes, type Times, type TimeZoneOption } from '../times.ts'
+import { namingOwner } from '../naming-owner.ts'
+import type { TimeZoneOption } from '../own-zone.ts'
+import { approvalText, reservationText, tellingConflicts } from '../reservation-words.ts'
+import { openTimes, readMinutes, type Times } from '../times.ts'
 
 export interface ReservationEditOptions extends GlobalOptions, TimeZoneOption {
   readonly start?: string
@@ -24,7 +26,7 @@ export interface ReservationEditOptions extends GlobalOptions, TimeZoneOption {
 /** `hal0 reservation edit ID`: what is not said stays; a start alone moves the whole booking. JSON: the row. Errors: UsageError. */
 export async function reservationEdit(id: string, options: ReservationEditOptions): Promise<void> {
   const output = outputOf(options)
-  const times = openTimes(options, output)
+  const times = await openTimes(options, output)
   const { model, profile, exclusive, title, member } = options
   if (options.end !== undefined && options.for !== undefined) {
     throw new UsageError('--end and --for say the same thing.', 'Give one of the two.')
@@ -36,9 +38,15 @@ export async function reservationEdit(id: string, options: ReservationEditOption
     throw new UsageError('There is nothing to change.', '`hal0 reservation edit --help` shows the options.')
   }
   const { reservations } = await connect(options)
-  const window = isMoved ? windowOf(await reservations.show(id), options, times) : {}
+  const before = await reservations.show(id)
+  const window = isMoved ? windowOf(before, options, times) : {}
   const change = checked(reservationChangeSchema, { ...Object.fromEntries(said), ...window })
-  const row = await tellingConflicts(output, times.zone, () => reservations.change(id, change))
+  const row = await tellingConflicts(output, times.zone, () =>
+    namingOwner(reservations, id, () => reservations.change(id, change)),
+  )
+  const approval = approvalText(before, row)
+  const nextDay = nextDayText(options.end, { start: row.start, end: row.end }, times.zone)
+  for (const text of output.json ? [] : [nextDay, approval]) if (text !== undefined) output.note(text)
   output.result(row, () => reservationText(row, times.zone))
 }
 

@@ -2,19 +2,15 @@ import type { ReservationRow } from '../../contract/reservation.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { targetText } from '../lane-words.ts'
+import type { TimeZoneOption } from '../own-zone.ts'
+import { MAX_ROWS, OPEN_STATUSES } from '../reservation-series.ts'
 import { statusText } from '../reservation-words.ts'
 import { localTimes } from '../rules/local-times.ts'
 import { momentText, windowText } from '../rules/time-text.ts'
 import type { Zone } from '../rules/zone.ts'
-import { openTimes, type TimeZoneOption } from '../times.ts'
+import { openTimes } from '../times.ts'
 
 const HEAD = ['ID', 'LANE', 'STATUS', 'WINDOW', 'TARGET', 'OWNER', 'TITLE'] as const
-
-/** What is still to come or runs. */
-const OPEN_STATUSES = ['pending', 'approved', 'active'] as const
-
-/** The most that the daemon tells at once. */
-const MAX_ROWS = 5_000
 
 export interface ReservationListOptions extends GlobalOptions, TimeZoneOption {
   readonly lane?: string
@@ -26,7 +22,7 @@ export interface ReservationListOptions extends GlobalOptions, TimeZoneOption {
 /** `hal0 reservation list`. JSON: `{reservations: [row, …]}`, the rows of GET /api/reservations. */
 export async function reservationList(options: ReservationListOptions): Promise<void> {
   const output = outputOf(options)
-  const { zone } = openTimes(options, output)
+  const { zone } = await openTimes(options, output)
   const { lane, mine, all } = options
   const status = all === true ? undefined : OPEN_STATUSES
   const rows = await (await connect(options)).reservations.list({ lane, mine, status, limit: MAX_ROWS })
@@ -51,7 +47,7 @@ function cells({ id, lane, status, start, end, target, owner, title }: Reservati
 /** `hal0 reservation show ID`. JSON: the row. */
 export async function reservationShow(id: string, options: GlobalOptions & TimeZoneOption): Promise<void> {
   const output = outputOf(options)
-  const { zone } = openTimes(options, output)
+  const { zone } = await openTimes(options, output)
   const row = await (await connect(options)).reservations.show(id)
   output.result(row, () => output.table(['KEY', 'VALUE'], rowLines(row, zone)))
 }
@@ -85,7 +81,7 @@ export interface NoticesOptions extends GlobalOptions, TimeZoneOption {
 /** `hal0 reservation notices`: what one was told. JSON: `{unread, notifications}`, as it was before --read. */
 export async function reservationNotices(options: NoticesOptions): Promise<void> {
   const output = outputOf(options)
-  const { zone } = openTimes(options, output)
+  const { zone } = await openTimes(options, output)
   const { notifications } = await connect(options)
   const list = await notifications.list()
   const rows = list.notifications

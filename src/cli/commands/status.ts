@@ -7,9 +7,10 @@ import type { Status } from '../../contract/status.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { bookingText, targetText } from '../lane-words.ts'
+import { openOwnZone } from '../own-zone.ts'
+import type { Zone } from '../rules/zone.ts'
 import { bytesText } from '../size-text.ts'
 import { heldText } from '../slot-words.ts'
-import { openZone } from '../time-zone.ts'
 
 /** `hal0 status`. JSON: the answer of GET /api/status, with `breakers` (by slot), `memory` (pools), `lanes` (rows) and `access` (open, users, locked); null = the daemon could not tell. */
 export async function status(globals: GlobalOptions): Promise<void> {
@@ -26,6 +27,7 @@ export async function status(globals: GlobalOptions): Promise<void> {
   const breakers = Object.fromEntries(held.map(({ name, breaker }) => [name, breaker]))
   const lock = session?.lock ?? null
   const access = session?.state ?? null
+  const zone = await openOwnZone(globals)
   output.result({ ...facts, breakers, memory, lanes, access }, () =>
     output.table(
       ['KEY', 'VALUE'],
@@ -34,7 +36,7 @@ export async function status(globals: GlobalOptions): Promise<void> {
         ...problemLines(facts),
         ...(lock === null ? [] : [['access', `locked: ${lock}`]]),
         ...breakerLines(held),
-        ...laneLines(lanes ?? []),
+        ...laneLines(lanes ?? [], zone),
         ...memoryLines(memory ?? []),
       ],
     ),
@@ -67,10 +69,15 @@ function lines(facts: Status): string[][] {
 }
 
 /** What does not stop the daemon, and else only its log would say. */
-function problemLines({ settings_problem: settings, history_problem: history }: Status): string[][] {
+function problemLines({
+  settings_problem: settings,
+  history_problem: history,
+  notify_problem: notify,
+}: Status): string[][] {
   return [
     ...(settings === null ? [] : [['settings', `what was there before still counts: ${settings}`]]),
     ...(history === null ? [] : [['history', `off, loads are not written: ${history}`]]),
+    ...(notify === null ? [] : [['notices', notify]]),
   ]
 }
 
@@ -84,9 +91,7 @@ function breakerLines(rows: readonly SlotRow[]): string[][] {
 }
 
 /** One line per lane. */
-function laneLines(rows: readonly LaneRow[]): string[][] {
-  if (rows.length === 0) return []
-  const zone = openZone(undefined)
+function laneLines(rows: readonly LaneRow[], zone: Zone): string[][] {
   return rows.map((row) => {
     const booked = row.next === null ? '' : `; next ${bookingText(row.next, zone)}`
     return ['lane', `${row.name}: ${targetText(row.target)} [${row.reason}], ${row.phase}${booked}`]

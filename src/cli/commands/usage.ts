@@ -5,9 +5,9 @@ import { showExamples } from '../command-help.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import type { Output } from '../output.ts'
+import { openOwnZone } from '../own-zone.ts'
 import { localTimes } from '../rules/local-times.ts'
 import type { Zone } from '../rules/zone.ts'
-import { openZone } from '../time-zone.ts'
 
 interface UsageCommandOptions extends GlobalOptions {
   readonly by: UsageBy
@@ -38,11 +38,11 @@ async function usage(options: UsageCommandOptions): Promise<void> {
   const output = outputOf(options)
   const client = await connect(options)
   const report = await client.usage({ by: options.by, from: isoTime(Date.now() - options.since) })
-  output.result(report, () => (report.groups.length === 0 ? 'No request in this time.' : table(report, output)))
+  const zone = await openOwnZone(options)
+  output.result(report, () => (report.groups.length === 0 ? 'No request in this time.' : table(report, output, zone)))
 }
 
-function table({ by, groups, total }: UsageReport, output: Output): string {
-  const zone = openZone(undefined)
+function table({ by, groups, total }: UsageReport, output: Output, zone: Zone): string {
   const rows = groups.map(({ key, name, ...sums }) => [keyText(by, key, name, zone), ...cells(sums)])
   return output.table(
     [by.toUpperCase(), 'REQUESTS', 'FAILED', 'PROMPT', 'COMPLETION', 'CACHED', 'UNKNOWN', 'TIME'],

@@ -1,3 +1,4 @@
+import { ClientError } from '../../client/client-errors.ts'
 import { type UserMade, userChangeSchema, userRequestSchema } from '../../contract/user.ts'
 import { type PasswordOptions, readPassword } from '../ask-password.ts'
 import { checked } from '../checked.ts'
@@ -5,6 +6,7 @@ import { UsageError } from '../cli-error.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import type { Output } from '../output.ts'
+import { rephraseError } from '../rephrase-error.ts'
 
 export interface UserCreateOptions extends GlobalOptions, PasswordOptions {
   readonly admin?: boolean
@@ -34,7 +36,11 @@ export async function userCreate(name: string, options: UserCreateOptions): Prom
   const request = checked(userRequestSchema, { ...facts, ...(password === undefined ? {} : { password }) })
   const { people } = await connect(options)
   const isFirst = (await people.session()).needs_set_up
-  const made = await people.createUser(request)
+  const made = await people.createUser(request).catch((thrown: unknown) => {
+    // Nothing else can be wrong with the role that this command sends.
+    const isRole = thrown instanceof ClientError && thrown.param === 'role' && admin !== true
+    throw isRole ? rephraseError(thrown, { remedy: `Make an admin: \`hal0 user create ${name} --admin\`.` }) : thrown
+  })
   tellMade(output, made, isFirst)
   output.result(made, () => made.key?.secret ?? `user ${made.user.name} is made`)
 }

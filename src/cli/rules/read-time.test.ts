@@ -38,6 +38,14 @@ describe('a time as people type it', () => {
     ['Tomorrow 9:00', '2026-12-24T08:00:00Z'],
     ['tomorrow', '2026-12-23T23:00:00Z'],
     ['yesterday 23:59', '2026-12-22T22:59:00Z'],
+    // It is a Wednesday.
+    ['wed 15:30', '2026-12-23T14:30:00Z'],
+    ['Wednesday 15:29', '2026-12-30T14:29:00Z'],
+    ['thu 19:00', '2026-12-24T18:00:00Z'],
+    ['mon 19:00', '2026-12-28T18:00:00Z'],
+    ['monday  9:00', '2026-12-28T08:00:00Z'],
+    ['TUE', '2026-12-28T23:00:00Z'],
+    ['wed', '2026-12-29T23:00:00Z'],
     ['  18:00 ', '2026-12-23T17:00:00Z'],
   ])('%s', (text, expected) => {
     expect(read(text)).toBe(expected)
@@ -52,6 +60,17 @@ describe('a time as people type it', () => {
   })
 
   it.each([
+    ['2026-12-28T18:00:00.000Z', '2026-12-28T18:00:00Z'],
+    ['2026-12-28T18:00:00.001Z', '2027-01-04T18:00:00Z'],
+    ['2026-12-28T17:59:59.999Z', '2026-12-28T18:00:00Z'],
+  ])('mon 19:00 from %s on', (from, expected) => {
+    expect(read('mon 19:00', { from })).toBe(expected)
+  })
+
+  it.each([
+    ['mon 24:00', 'there is no hour 24'],
+    ['mond 9:00', '"mond 9:00" is no time'],
+    ['mon9:00', '"mon9:00" is no time'],
     ['', '"" is no time'],
     ['soon', '"soon" is no time'],
     ['18', '"18" is no time'],
@@ -98,6 +117,12 @@ describe('when the clocks are changed', () => {
   ])('%s is shown twice: %s', (text, isTwice) => {
     const nowMs = ms(NOW)
     expect(readTime(text, { nowMs, zone: berlin, fromMs: nowMs })).toMatchObject({ ok: true, value: { isTwice } })
+  })
+
+  it('a weekday on which the clocks are changed', () => {
+    expect(read('sun 2:30', { now: '2026-10-20T10:00:00Z' })).toBe('2026-10-25T00:30:00Z')
+    expect(read('sun 2:30', { now: '2026-10-25T01:45:00Z' })).toBe('2026-11-01T01:30:00Z')
+    expect(read('sun 2:30', { now: '2026-03-25T10:00:00Z' })).toMatch(/^there is no 2026-03-29 02:30/)
   })
 
   it('takes the second 2:30 once the first is over, and tomorrow in hours of the clock', () => {

@@ -6,7 +6,7 @@ import { instantsOf, wallOf, type Zone } from './zone.ts'
 
 /** How a time is written. */
 export const TIME_FORMS =
-  '2026-12-24T18:00, 18:00, tomorrow 9:00, +30m, now, or with a zone 2026-12-24T18:00:00Z (+01:00)'
+  '2026-12-24T18:00, 18:00, tomorrow 9:00, mon 9:00, +30m, now, or with a zone 2026-12-24T18:00:00Z (+01:00)'
 
 const DAY_MS = 24 * HOUR_MS
 const NEAR_DAYS: Readonly<Record<string, number>> = { yesterday: -1, today: 0, tomorrow: 1 }
@@ -14,12 +14,18 @@ const DAY = String.raw`(\d{4})-(\d{2})-(\d{2})`
 const CLOCK = String.raw`(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3})\d*)?)?`
 const ON_A_DATE = new RegExp(`^${DAY}(?:[T ]${CLOCK}(Z|[+-]\\d{2}:?\\d{2})?)?$`, 'i')
 const ON_A_NEAR_DAY = new RegExp(`^(yesterday|today|tomorrow)(?:[T ]+${CLOCK})?$`, 'i')
+const ON_A_WEEKDAY = new RegExp(
+  `^(sun(?:day)?|mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:r|rs|rsday)?|fri(?:day)?|sat(?:urday)?)(?:\\s+${CLOCK})?$`,
+  'i',
+)
+/** As Date counts them. */
+const WEEKDAYS: readonly string[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const AT_A_CLOCK = new RegExp(`^${CLOCK}$`)
 
 export interface TimeContext {
   readonly nowMs: number
   readonly zone: Zone
-  /** A bare `18:00` is the first one at or after this. */
+  /** A bare `18:00`, and `mon 18:00`, is the first one at or after this. */
   readonly fromMs: number
 }
 
@@ -42,6 +48,11 @@ export function readTime(text: string, context: TimeContext): Result<TimeRead, s
   if (near !== null) {
     const dayMs = startOfDay(wallOf(nowMs, zone)) + (NEAR_DAYS[(near[1] ?? '').toLowerCase()] ?? 0) * DAY_MS
     return chain(readClock(near.slice(2)), (clockMs) => onWall(dayMs + clockMs, zone))
+  }
+  const weekday = ON_A_WEEKDAY.exec(trimmed)
+  if (weekday !== null) {
+    const day = WEEKDAYS.indexOf((weekday[1] ?? '').slice(0, 3).toLowerCase())
+    return chain(readClock(weekday.slice(2)), (clockMs) => nextWeekday(day, clockMs, context))
   }
   const clock = AT_A_CLOCK.exec(trimmed)
   if (clock === null) return err(`${JSON.stringify(text)} is no time`)
@@ -92,11 +103,28 @@ function readOffset(text: string): Result<number, string> {
 }
 
 /** The first day, from that of `fromMs` on, on which it is not over. */
-function nextClock(clockMs: number, { fromMs, zone }: TimeContext): Result<TimeRead, string> {
-  const dayMs = startOfDay(wallOf(fromMs, zone))
+function nextClock(clockMs: number, context: TimeContext): Result<TimeRead, string> {
+  const dayMs = startOfDay(wallOf(context.fromMs, context.zone))
+  return notOver(dayMs, DAY_MS, clockMs, context)
+}
+
+/** The first such day, from that of `fromMs` on, on which it is not over. `weekday`: 0 = Sunday. */
+function nextWeekday(weekday: number, clockMs: number, context: TimeContext): Result<TimeRead, string> {
+  const dayMs = startOfDay(wallOf(context.fromMs, context.zone))
+  const days = (weekday - new Date(dayMs).getUTCDay() + 7) % 7
+  return notOver(dayMs + days * DAY_MS, 7 * DAY_MS, clockMs, context)
+}
+
+/** On that day, or where it is over there, `stepMs` later. */
+function notOver(
+  dayMs: number,
+  stepMs: number,
+  clockMs: number,
+  { fromMs, zone }: TimeContext,
+): Result<TimeRead, string> {
   const today = instantsOf(dayMs + clockMs, zone)
   const isOver = today.length > 0 && today.every((ms) => ms < fromMs)
-  if (isOver) return onWall(dayMs + DAY_MS + clockMs, zone)
+  if (isOver) return onWall(dayMs + stepMs + clockMs, zone)
   const left = today.find((ms) => ms >= fromMs)
   return left === undefined
     ? onWall(dayMs + clockMs, zone)

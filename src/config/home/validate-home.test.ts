@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -28,6 +28,30 @@ async function mistakes(): Promise<string[]> {
   const report = await validateHome(home)
   return report.mistakes.map(({ code, file, key }) => `${code} ${file.slice(home.etc.length + 1)} ${key}`).toSorted()
 }
+
+describe('secrets of hal0.toml', () => {
+  const text = `[notify.webhook]
+url = "http://hook.example/"
+secret = "s3cret"
+[notify.smtp]
+host = "mail.example"
+from = "hal0@example.org"
+password = "p4ssword"
+`
+  it.each([
+    ['everybody', 0o644, ['notify.webhook.secret', 'notify.smtp.password']],
+    ['its group', 0o640, []],
+    ['its owner', 0o600, []],
+  ])('that %s can read', async (_, mode, expected) => {
+    await put({ 'hal0.toml': text })
+    const file = join(home.etc, 'hal0.toml')
+    await chmod(file, mode)
+    const { mistakes: wrong, warnings } = await validateHome(home)
+    expect([wrong, warnings.map(({ key }) => key)]).toEqual([[], expected])
+    for (const { message } of warnings) expect(message).toBe(`others can read it: chmod 600 ${file}`)
+    expect(JSON.stringify(warnings)).not.toMatch(/s3cret|p4ssword/)
+  })
+})
 
 const MODELS = (gguf: string) => `[models.hello]\npath = ${JSON.stringify(gguf)}\n`
 
@@ -182,13 +206,29 @@ const BROKEN: readonly (readonly [
   ],
   [
     'a GPU of two lanes',
-    { 'lanes/k.toml': 'gpus = [0]\n', 'lanes/l.toml': 'gpus = [0, 1]\n' },
+    {
+      'lanes/k.toml': 'device = "gpu-cuda"\ngpus = [0]\n',
+      'lanes/l.toml': 'device = "gpu-cuda"\ngpus = [0, 1]\n',
+    },
     ['config.invalid lanes/l.toml gpus'],
   ],
   [
     'a slot on the GPU of a lane',
-    { 'lanes/k.toml': 'gpus = [0]\n', 'slots/a.toml': 'name = "a"\ngpu_index = 0\n' },
+    { 'lanes/k.toml': 'device = "gpu-cuda"\ngpus = [0]\n', 'slots/a.toml': 'name = "a"\ngpu_index = 0\n' },
     ['config.invalid slots/a.toml gpu_index'],
+  ],
+  [
+    'a lane with GPUs that runs on the CPU',
+    { 'lanes/k.toml': 'device = "cpu"\ngpus = [0]\n', 'lanes/l.toml': 'gpus = [1]\n' },
+    ['config.invalid lanes/k.toml gpus', 'config.invalid lanes/l.toml gpus'],
+  ],
+  [
+    'a lane whose shortest booking is longer than its longest',
+    {
+      'lanes/k.toml': '[limits]\nmin_minutes = 61\nmax_hours = 1\n',
+      'lanes/l.toml': '[limits]\nmin_minutes = 60\nmax_hours = 1\n',
+    },
+    ['config.invalid lanes/k.toml limits.min_minutes'],
   ],
   [
     'a lane with the name of a slot',

@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { ConfigMistakeRow, ConfigReport } from '../../contract/config-report.ts'
 import { NAME_RULE } from '../../contract/names.ts'
@@ -26,6 +26,9 @@ import { codeOf } from '../slots/slot-gate.ts'
 import { stacksFilePath, stacksFileSchema } from '../stacks-file.ts'
 import { isTable, type Table } from '../toml/rules/table.ts'
 import { mistakeRow, readHomeData, readHomeFile } from './home-file.ts'
+
+/** The bit of a file's mode by which everybody reads it. */
+const READABLE_BY_OTHERS = 0o004
 
 /** What one part of the home gives to the report. */
 interface Findings {
@@ -88,6 +91,7 @@ export async function validateHome(
     mistakes: [...single, ...parts].flatMap(({ mistakes }) => mistakes).concat(between),
     warnings: [
       ...parts.flatMap(({ warnings }) => warnings),
+      ...(await findOpenSecrets(settings.file, settings.value)),
       ...(await findMissingModelFiles(models.file, models.data ?? {})),
       ...(stacks.isThere
         ? [mistakeRow(stacks.file, '', 'this version has no stacks yet: the file is checked and not used')]
@@ -180,6 +184,24 @@ async function listFolder(folder: string, kind: 'slot' | 'lane') {
     const message = cause instanceof Hal0Error ? cause.message : messageOf(cause)
     return { names: [], mistakes: [mistakeRow(folder, '', message)] }
   }
+}
+
+/** Secrets of hal0.toml that every user of this machine can read. */
+async function findOpenSecrets(
+  file: string,
+  settings: DaemonSettings | undefined,
+): Promise<readonly ConfigMistakeRow[]> {
+  const { webhook, smtp } = settings?.notify ?? {}
+  const keys = [
+    ...(webhook?.secret === undefined ? [] : ['notify.webhook.secret']),
+    ...(smtp?.password === undefined ? [] : ['notify.smtp.password']),
+  ]
+  if (keys.length === 0) return []
+  const isOpen = await stat(file).then(
+    ({ mode }) => (mode & READABLE_BY_OTHERS) !== 0,
+    () => false,
+  )
+  return isOpen ? keys.map((key) => mistakeRow(file, key, `others can read it: chmod 600 ${file}`)) : []
 }
 
 /** A file may be on a disk that is not plugged in: worth knowing, no mistake. */

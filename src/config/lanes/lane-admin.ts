@@ -67,7 +67,7 @@ export function createLaneAdmin({ home, knownRunners, written }: LaneAdminDeps):
         if ((await readConfigText(file)) !== 'absent') {
           throw Hal0Error.of('slot.exists', `there is a lane "${name}" already (${file})`, {
             param: 'name',
-            details: { lane: name, remedy: `Choose another name, or change it (PUT /api/lanes/${name}/config).` },
+            details: { lane: name, remedy: `Choose another name, or change that lane: \`hal0 lane edit ${name}\`.` },
           })
         }
         // A null stands for an absent key.
@@ -103,12 +103,16 @@ async function requireFile(home: Home, name: string): Promise<void> {
   })
 }
 
+const MODEL_REMEDY = '`hal0 model list` shows those there are; `hal0 model add FILE` adds one.'
+
 function refusal(lane: string, found: readonly LaneRefFinding[]): Hal0Error {
   const codes = new Set(found.map(({ code }) => code ?? 'validation.invalid'))
   const [only = 'validation.invalid', ...more] = codes
   const text = found.map(({ key, message }) => `${key}: ${message}`).join('; ')
-  return Hal0Error.of(more.length === 0 ? only : 'validation.invalid', `lane ${lane}: ${text}`, {
+  const code = more.length === 0 ? only : 'validation.invalid'
+  const mistakes = found.map((one) => ({ key: one.key, message: one.message, ...(one.code && { code: one.code }) }))
+  return Hal0Error.of(code, `lane ${lane}: ${text}`, {
     param: found[0]?.key ?? 'name',
-    details: { lane, mistakes: found.map(({ key, message, code }) => ({ key, message, ...(code && { code }) })) },
+    details: { lane, mistakes, ...(code === 'model.not_found' ? { remedy: MODEL_REMEDY } : {}) },
   })
 }

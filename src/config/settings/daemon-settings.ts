@@ -108,7 +108,8 @@ const models = z.strictObject({
 
 /** Numbers of the lanes. Source: SPEC 12. */
 const scheduler = z.strictObject({
-  tick_seconds: z.number(AMOUNT).positive('expected more than 0').default(5),
+  // Each look costs: less than this would be nothing but looking.
+  tick_seconds: z.number('expected 0.1 or more').min(0.1, 'expected 0.1 or more').default(5),
   buffer_seconds: seconds(60),
   drain_seconds: seconds(30),
   stop_timeout_seconds: seconds(30),

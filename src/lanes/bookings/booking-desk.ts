@@ -2,18 +2,23 @@ import { type Caller, isAdmin, nameOf, userIdOf } from '../../access/caller.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
 import { listNames } from '../../kernel/list-names.ts'
 import type { Result } from '../../kernel/result.ts'
-import { isoTime } from '../../kernel/units.ts'
+import { HOUR_MS, isoTime } from '../../kernel/units.ts'
 import type { Booking } from '../rules/booking.ts'
 import { type BrokenLimit, checkLimits, weeksAround } from '../rules/booking-limits.ts'
 import { type BookingWindow, invalid, readZone } from '../rules/booking-window.ts'
+import { findFreeWindow } from '../rules/find-free-window.ts'
 import { findOverlaps, type Overlap } from '../rules/find-overlaps.ts'
 import type { BookingStore } from './booking-store.ts'
 import type { BookingTeller } from './booking-teller.ts'
 import type { BookingsDeps, LaneFacts } from './bookings-deps.ts'
 import type { Reservation } from './reservation.ts'
-import { conflictRow, personName } from './reservation-row.ts'
+import { conflictRow, personName, windowRow } from './reservation-row.ts'
 import type { ReservationTable } from './reservation-table.ts'
 import type { Settler } from './settle-bookings.ts'
+
+const DAY_MS = 24 * HOUR_MS
+/** So far ahead another window is looked for. */
+const FREE_WITHIN_MS = 14 * DAY_MS
 
 /** What all who write bookings share. */
 export interface Desk {
@@ -151,8 +156,35 @@ export function overlapsOf(
   return findOverlaps(windows, near, exceptId)
 }
 
-/** Errors: `reservation.overlap` naming all. */
-export function refuseOverlaps({ deps, store }: Desk, lane: string, overlaps: readonly Overlap<Reservation>[]): void {
+/**
+ * Where else would it fit: the first free window of the same length, from its start on. Undefined = not within two weeks, nor within what the
+ * lane's limits allow. Of windows that belong together none is looked for.
+ */
+export function nextFree(
+  { deps }: Desk,
+  table: ReservationTable,
+  lane: string,
+  windows: readonly BookingWindow[],
+  exceptId?: string,
+): BookingWindow | undefined {
+  const [wanted, ...others] = windows
+  if (wanted === undefined || others.length > 0) return undefined
+  const lengthMs = wanted.endMs - wanted.startMs
+  const nowMs = deps.clock.nowMs()
+  const fromMs = Math.max(wanted.startMs, nowMs)
+  const daysAhead = deps.lane(lane)?.config.limits.max_days_ahead ?? 0
+  const lastStartMs = Math.min(fromMs + FREE_WITHIN_MS, nowMs + daysAhead * DAY_MS)
+  const bookings = table.blockingWithin(lane, { startMs: fromMs, endMs: lastStartMs + lengthMs })
+  return findFreeWindow({ lengthMs, fromMs, lastStartMs, bookings, exceptId })
+}
+
+/** Errors: `reservation.overlap` naming all, and where it would fit. */
+export function refuseOverlaps(
+  { deps, store }: Desk,
+  lane: string,
+  overlaps: readonly Overlap<Reservation>[],
+  free: () => BookingWindow | undefined,
+): void {
   if (overlaps.length === 0) return
   // One that is not known here was written by another process.
   if (overlaps.some(({ booking }) => store.mirror.get(booking.id) === undefined)) {
@@ -161,7 +193,12 @@ export function refuseOverlaps({ deps, store }: Desk, lane: string, overlaps: re
   const named = overlaps.map(({ booking: { id, ownerId, startMs, endMs } }) => {
     return `${id} of ${personName(ownerId, deps.people)} (${isoTime(startMs)} to ${isoTime(endMs)})`
   })
-  throw Hal0Error.of('reservation.overlap', `lane ${lane} is booked already: ${listNames(new Set(named))}`, {
-    details: { conflicts: overlaps.map((overlap) => conflictRow(overlap, deps.people)) },
+  const row = windowRow(free())
+  const where = row === null ? '' : `; it is free from ${row.start} to ${row.end}`
+  throw Hal0Error.of('reservation.overlap', `lane ${lane} is booked already: ${listNames(new Set(named))}${where}`, {
+    details: {
+      conflicts: overlaps.map((overlap) => conflictRow(overlap, deps.people)),
+      ...(row && { next_free: row }),
+    },
   })
 }

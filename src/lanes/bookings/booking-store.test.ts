@@ -140,8 +140,9 @@ describe('many', () => {
 
   it('of 200 lanes with 50,000 only the lane in question is touched', async () => {
     const insert = world.db.prepare(`
-      INSERT INTO reservations (id, lane, owner_id, title, start_ms, end_ms, booked_end_ms, status, time_zone, created_at_ms)
-      VALUES (?, ?, 'u-ben', '', ?, ?, ?, 'approved', 'UTC', 0)
+      INSERT INTO reservations (id, lane, owner_id, title, start_ms, end_ms, booked_end_ms, status, time_zone, created_at_ms,
+        changed_at_ms, revision)
+      VALUES (?, ?, 'u-ben', '', ?, ?, ?, 'approved', 'UTC', 0, 0, 0)
     `)
     world.db.transaction(() => {
       for (let n = 0; n < 50_000; n++) {

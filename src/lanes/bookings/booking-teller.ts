@@ -30,6 +30,8 @@ export interface BookingTeller {
 export interface NoticeFacts {
   readonly occasion: string
   readonly detail?: string
+  /** As it was before a change. */
+  readonly before?: Reservation
   readonly by?: Caller | undefined
 }
 
@@ -49,12 +51,12 @@ export function createBookingTeller({ log, publish, notices }: BookingTellerDeps
       log.info(data, message)
       publish({ type: `reservation.${word}`, severity: 'info', source: `lane:${lane}`, message, data })
     },
-    notice(event, [booking, ...others], { occasion, detail = '', by }) {
+    notice(event, [booking, ...others], { occasion, detail = '', before, by }) {
       if (booking === undefined) return
       const series = others.length === 0 ? '' : `The same goes for ${others.length} more of its series.`
       const sentences = [detail, series].filter((sentence) => sentence !== '').join(' ')
       const byUserId = by === undefined ? undefined : userIdOf(by)
-      notices.tell({ event, booking, occasion, detail: sentences, byUserId })
+      notices.tell({ event, booking, occasion, detail: sentences, byUserId, ...(before && { before }) })
     },
   }
 }

@@ -9,6 +9,7 @@ import {
   root,
 } from '../../../test/support/bookings-world.ts'
 import type { ReservationChange } from '../../contract/reservation.ts'
+import type { Hal0Error } from '../../kernel/errors.ts'
 import { isoTime, MINUTE_MS } from '../../kernel/units.ts'
 
 let world: BookingsWorld
@@ -52,6 +53,29 @@ describe('change', () => {
     expect((await bookings.change(id, { exclusive: true }, root)).target).toBeNull()
     expect((await bookings.change(id, { exclusive: false }, anna)).target).toMatchObject({ model: 'org/a' })
     expect(world.book.calendar.upcoming('gpu0', T0)).toMatchObject([{ id, startMs: T0 + 90 * MINUTE_MS }])
+  })
+
+  it('says where else it would fit, if it can be moved', async () => {
+    const id = await booked(60, 60)
+    await booked(120, 60)
+    const { bookings } = world.book
+    const details = await bookings.change(id, { end: at(130) }, anna).catch((cause: Hal0Error) => cause.details)
+    expect(details).toMatchObject({ next_free: { start: at(180), end: at(250) } })
+    await pass(61)
+    settle()
+    const running = await bookings.extend(id, 10, anna).catch((cause: Hal0Error) => cause.details)
+    expect(running).not.toHaveProperty('next_free')
+  })
+
+  it('tells what was before', async () => {
+    const id = await booked(60, 60)
+    await world.book.bookings.change(id, { end: at(180) }, root)
+    expect(world.notices.at(-1)).toMatchObject({
+      event: 'changed',
+      detail: '',
+      booking: { endMs: T0 + 180 * MINUTE_MS },
+      before: { endMs: T0 + 120 * MINUTE_MS },
+    })
   })
 
   it('wall times are those of the zone', async () => {

@@ -19,6 +19,7 @@ import {
   laneFacts,
   memberIdsOf,
   needReservation,
+  nextFree,
   overlapsOf,
   refuseLimits,
   refuseOverlaps,
@@ -28,7 +29,7 @@ import {
   zoneFor,
 } from './booking-desk.ts'
 import type { Bookings } from './bookings.ts'
-import type { Reservation } from './reservation.ts'
+import { type Reservation, revised } from './reservation.ts'
 import { reservationRow } from './reservation-row.ts'
 import type { ReservationTable } from './reservation-table.ts'
 
@@ -52,7 +53,7 @@ export function createChanger(desk: Desk): Pick<Bookings, 'change' | 'extend'> {
       const isOther = !sameUse(wanted, was)
       if (was.status === 'active') refuseActive(was, wanted)
       if (isMoved || isOther) refuseWindow(table, wanted, by)
-      const now = { ...wanted, status: statusOf(was, wanted, by) }
+      const now = revised(was, { ...wanted, status: statusOf(was, wanted, by) }, nowMs)
       table.update(now, was.status)
       return { value: { before: was, after: now }, changed: [now] }
     })
@@ -61,8 +62,7 @@ export function createChanger(desk: Desk): Pick<Bookings, 'change' | 'extend'> {
     const occasion = isoTime(deps.clock.nowMs())
     const isTold = before.startMs !== after.startMs || before.endMs !== after.endMs || !sameUse(before, after)
     if (isTold) {
-      const detail = `It was ${isoTime(before.startMs)} to ${isoTime(before.endMs)} before.`
-      teller.notice('changed', [after], { occasion, by, detail })
+      teller.notice('changed', [after], { occasion, by, before })
     }
     if (after.status === 'pending' && before.status !== 'pending') {
       teller.notice('requested', [after], { occasion, by, detail: 'It was approved before, and has been changed.' })
@@ -79,8 +79,10 @@ export function createChanger(desk: Desk): Pick<Bookings, 'change' | 'extend'> {
   }
 
   function refuseWindow(table: ReservationTable, wanted: Reservation, by: Caller): void {
-    const { id, lane, ownerId, use } = wanted
-    refuseOverlaps(desk, lane, overlapsOf(table, lane, [wanted], id))
+    const { id, lane, ownerId, use, status } = wanted
+    // One that runs cannot be moved.
+    const free = () => (status === 'active' ? undefined : nextFree(desk, table, lane, [wanted], id))
+    refuseOverlaps(desk, lane, overlapsOf(table, lane, [wanted], id), free)
     if (isAdmin(by)) return
     const facts = laneFacts(desk, lane)
     const subject = { facts, lane, ownerId, windows: [wanted], use, added: 0, exceptId: id }

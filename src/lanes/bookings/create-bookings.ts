@@ -1,4 +1,4 @@
-import { LOCAL_USER_ID, userIdOf } from '../../access/caller.ts'
+import { type Caller, LOCAL_USER_ID, userIdOf } from '../../access/caller.ts'
 import { laneFacts, needReservation } from './booking-desk.ts'
 import { createBookingStore } from './booking-store.ts'
 import { createBookingTeller } from './booking-teller.ts'
@@ -8,6 +8,7 @@ import type { Calendar } from './calendar.ts'
 import { createChanger } from './change-bookings.ts'
 import { createEnder } from './end-bookings.ts'
 import { createMaker } from './make-bookings.ts'
+import { type GoneReason, releaseUser } from './release-bookings.ts'
 import { reservationRow } from './reservation-row.ts'
 import { createSettler } from './settle-bookings.ts'
 
@@ -21,6 +22,8 @@ export interface BookingBook {
   readonly calendar: Calendar
   /** What the local admin booked is this user's from now on. Errors: `lane.store_unavailable`. */
   adoptLocal(userId: string): void
+  /** Who is about to be deleted or disabled has no open bookings any more. The answer: how many they had. Errors: `lane.store_unavailable`. */
+  releaseUser(userId: string, why: GoneReason, by: Caller): number
   /** Writes what is owed; nobody is told of anything any more. Never throws. The database is its owner's to close, afterwards. */
   close(): void
 }
@@ -72,11 +75,12 @@ export function createBookings(deps: BookingsDeps): BookingBook {
     calendar,
     adoptLocal(userId) {
       store.write((table) => {
-        table.handOver(LOCAL_USER_ID, userId)
+        table.handOver(LOCAL_USER_ID, userId, clock.nowMs())
         return { value: undefined, changed: [] }
       })
       store.reloadAll()
     },
+    releaseUser: (userId, why, by) => releaseUser(desk, userId, why, by),
     close: () => store.close(),
   }
 }

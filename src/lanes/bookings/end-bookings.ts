@@ -4,7 +4,7 @@ import { sentence } from '../../kernel/sentence.ts'
 import { isoTime } from '../../kernel/units.ts'
 import { type Desk, needReservation, requireOwner } from './booking-desk.ts'
 import type { Bookings } from './bookings.ts'
-import type { Reservation } from './reservation.ts'
+import { type Reservation, revised } from './reservation.ts'
 import { reservationRow } from './reservation-row.ts'
 import type { ReservationTable } from './reservation-table.ts'
 
@@ -17,12 +17,6 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
   }
 
   const rowOf = (reservation: Reservation, by: Caller) => reservationRow(reservation, by, deps.people)
-
-  /** As it is once it was active and is over now. */
-  function ended(before: Reservation, note: string): Reservation {
-    // The clock may have been put back to before its start.
-    return { ...before, status: 'ended_early', endMs: Math.max(before.startMs, deps.clock.nowMs()), note }
-  }
 
   /** Decides on one pending reservation, or on all pending ones of its series; tells what became of them. */
   function judge(id: string, series: boolean, by: Caller, verdict: Verdict) {
@@ -40,7 +34,8 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
           `reservation ${id} is ${found.status}: only a pending one is approved or rejected`,
         )
       }
-      const after = pending.map((before): Reservation => ({ ...before, status: verdict.status, note: verdict.note }))
+      const nowMs = deps.clock.nowMs()
+      const after = pending.map((before) => revised(before, { status: verdict.status, note: verdict.note }, nowMs))
       for (const reservation of after) table.update(reservation, 'pending')
       return { value: { row: after.find((one) => one.id === id) ?? found, judged: after }, changed: after }
     })
@@ -53,7 +48,7 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
   return {
     async cancel(id, { series }, by) {
       catchUp(id)
-      const { row, cancelled, stopped } = store.write((table) => {
+      const { row, withdrawn, stopped } = store.write((table) => {
         const found = needReservation(table, id)
         requireOwner(found, by)
         const note = `cancelled by ${nameOf(by)}`
@@ -61,18 +56,19 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
         const open = (series ? withSeries(table, found) : [found]).filter(
           ({ status }) => status === 'pending' || status === 'approved',
         )
-        const after = open.map((before): Reservation => ({ ...before, status: 'cancelled', note }))
-        const over = isActive ? [ended(found, `ended by ${nameOf(by)}`)] : []
+        const nowMs = deps.clock.nowMs()
+        const after = open.map((before) => cancelled(before, note, nowMs))
+        const over = isActive ? [endedEarly(found, `ended by ${nameOf(by)}`, nowMs)] : []
         for (const [n, before] of open.entries()) table.update(after[n] ?? before, before.status)
         for (const reservation of over) table.update(reservation, 'active')
         const changed = [...over, ...after]
         const shown = changed.find((one) => one.id === id) ?? found
-        return { value: { row: shown, cancelled: after, stopped: over }, changed }
+        return { value: { row: shown, withdrawn: after, stopped: over }, changed }
       })
       for (const reservation of stopped) teller.event('ended', reservation, by)
-      for (const reservation of cancelled) teller.event('cancelled', reservation, by)
+      for (const reservation of withdrawn) teller.event('cancelled', reservation, by)
       teller.notice('ended', stopped, { occasion: '', by })
-      teller.notice('cancelled', cancelled, { occasion: '', by })
+      teller.notice('cancelled', withdrawn, { occasion: '', by })
       return rowOf(row, by)
     },
     async end(id, by) {
@@ -86,7 +82,7 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
             `reservation ${id} is ${found.status}: only an active one can be ended`,
           )
         }
-        const over = ended(found, `ended by ${nameOf(by)}`)
+        const over = endedEarly(found, `ended by ${nameOf(by)}`, deps.clock.nowMs())
         table.update(over, 'active')
         return { value: over, changed: [over] }
       })
@@ -102,6 +98,17 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
       return judge(id, series, by, { status: 'rejected', note })
     },
   }
+}
+
+/** As it is once somebody took it back before it began. */
+export function cancelled(before: Reservation, note: string, nowMs: number): Reservation {
+  return revised(before, { status: 'cancelled', note }, nowMs)
+}
+
+/** As it is once it was active and is over now. */
+export function endedEarly(before: Reservation, note: string, nowMs: number): Reservation {
+  // The clock may have been put back to before its start.
+  return revised(before, { status: 'ended_early', endMs: Math.max(before.startMs, nowMs), note }, nowMs)
 }
 
 type Verdict =

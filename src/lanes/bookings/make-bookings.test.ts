@@ -47,8 +47,12 @@ describe('one window', () => {
     const [start, end] = [isoTime(world.clock.nowMs() + HOUR_MS), isoTime(world.clock.nowMs() + 2 * HOUR_MS)]
     for (const error of lost) {
       expect([error.code, error.status]).toEqual(['reservation.overlap', 409])
-      expect(error.message).toContain(`${winner} of ben (${start} to ${end})`)
-      expect(error.details).toEqual({ conflicts: [{ id: winner, start, end, owner: 'ben', wanted_start: start }] })
+      const free = { start: end, end: isoTime(world.clock.nowMs() + 3 * HOUR_MS) }
+      expect(error.message).toContain(`${winner} of ben (${start} to ${end}); it is free from ${end} to ${free.end}`)
+      expect(error.details).toEqual({
+        conflicts: [{ id: winner, start, end, owner: 'ben', wanted_start: start }],
+        next_free: free,
+      })
     }
   })
 
@@ -277,6 +281,20 @@ describe('repeats', () => {
 })
 
 describe('a check', () => {
+  it('says where else it would fit, of one that does not repeat', async () => {
+    const free = async (more: Record<string, unknown> = {}) => {
+      return (await world.book.bookings.check(world.ask(60, 60, more), anna)).next_free
+    }
+    const at = (minutes: number) => isoTime(world.clock.nowMs() + minutes * MINUTE_MS)
+    expect(await free()).toBeNull()
+    await world.make(world.ask(90, 60), ben)
+    expect(await free()).toEqual({ start: at(150), end: at(210) })
+    expect(await free({ repeat: { every: 'day', count: 2 } })).toBeNull()
+    // Not beyond what the lane lets anybody book.
+    world.files.set('gpu0', { limits: { max_days_ahead: 0 } })
+    expect(await free()).toBeNull()
+  })
+
   it('tells what is worth knowing and changes nothing', async () => {
     world.files.set('gpu0', { approval: 'required' })
     await world.make(world.ask(0, 60, { model: 'org/b' }), root)

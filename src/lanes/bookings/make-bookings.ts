@@ -18,6 +18,7 @@ import {
   type Desk,
   laneFacts,
   memberIdsOf,
+  nextFree,
   overlapsOf,
   refuseLimits,
   refuseOverlaps,
@@ -30,7 +31,7 @@ import type { Bookings } from './bookings.ts'
 import type { LaneFacts } from './bookings-deps.ts'
 import { newReservationId } from './new-reservation-id.ts'
 import type { Reservation } from './reservation.ts'
-import { conflictRow, reservationRow } from './reservation-row.ts'
+import { conflictRow, reservationRow, windowRow } from './reservation-row.ts'
 import type { ReservationTable } from './reservation-table.ts'
 
 /** A request that makes sense: what it would book, if nothing is in the way. */
@@ -94,6 +95,12 @@ export function createMaker(desk: Desk): Pick<Bookings, 'check' | 'create'> {
     )
   }
 
+  /** While it was planned the owner may have been deleted or disabled, and what they had was cancelled. Errors: `validation.invalid`. */
+  function refuseGone(ownerId: string): void {
+    const owner = deps.people.byId(ownerId)
+    if (owner?.isDisabled !== false) throw invalid('owner', 'owner: that user has just been deleted or disabled')
+  }
+
   function limitsFor(table: ReservationTable, { lane }: ReservationRequest, plan: Plan): readonly BrokenLimit[] {
     const { facts, ownerId, asked, use } = plan
     return brokenLimits(desk, table, { facts, lane, ownerId, windows: asked, use, added: asked.length, exceptId: '' })
@@ -120,11 +127,13 @@ export function createMaker(desk: Desk): Pick<Bookings, 'check' | 'create'> {
     }
     const seriesId = plan.windows.length > 1 ? newId('s') : undefined
     const status: ReservationStatus = plan.needsApproval ? 'pending' : 'approved'
+    const nowMs = deps.clock.nowMs()
+    const memberIds = plan.memberIds.filter((id) => deps.people.byId(id) !== undefined)
     return plan.windows.map(({ startMs, endMs }) => ({
       id: newId('r'),
       lane: request.lane,
       ownerId: plan.ownerId,
-      memberIds: plan.memberIds,
+      memberIds,
       title: request.title,
       startMs,
       endMs,
@@ -133,7 +142,9 @@ export function createMaker(desk: Desk): Pick<Bookings, 'check' | 'create'> {
       use: plan.use,
       seriesId,
       timeZone: plan.zone,
-      createdAtMs: deps.clock.nowMs(),
+      createdAtMs: nowMs,
+      changedAtMs: nowMs,
+      revision: 0,
       note: undefined,
       firstUsedMs: undefined,
     }))
@@ -144,7 +155,8 @@ export function createMaker(desk: Desk): Pick<Bookings, 'check' | 'create'> {
       const plan = await planFor(request, by)
       if (store.problem !== undefined) throw unavailable(store.problem)
       const nowMs = deps.clock.nowMs()
-      const { overlaps, broken } = store.read((table) => ({
+      const { overlaps, broken, free } = store.read((table) => ({
+        free: nextFree(desk, table, request.lane, plan.windows),
         // One that nobody approved in time is over, whatever is written of it.
         overlaps: overlapsOf(table, request.lane, plan.windows).filter(
           ({ booking: { status, startMs } }) => status !== 'pending' || startMs > nowMs,
@@ -156,6 +168,7 @@ export function createMaker(desk: Desk): Pick<Bookings, 'check' | 'create'> {
         ok: overlaps.length === 0 && limits.length === 0,
         windows: plan.windows.map(({ startMs, endMs }) => ({ start: isoTime(startMs), end: isoTime(endMs) })),
         conflicts: overlaps.map((overlap) => conflictRow(overlap, deps.people)),
+        next_free: overlaps.length === 0 ? null : windowRow(free),
         limits: [...limits],
         warnings: warningsFor(request, plan, isAdmin(by) ? broken : []),
         target: plan.use.kind === 'exclusive' ? null : targetOf(plan),
@@ -165,7 +178,9 @@ export function createMaker(desk: Desk): Pick<Bookings, 'check' | 'create'> {
       const plan = await planFor(request, by)
       settler.catchUp(request.lane)
       const { made, outside } = store.write((table) => {
-        refuseOverlaps(desk, request.lane, overlapsOf(table, request.lane, plan.windows))
+        refuseGone(plan.ownerId)
+        const free = () => nextFree(desk, table, request.lane, plan.windows)
+        refuseOverlaps(desk, request.lane, overlapsOf(table, request.lane, plan.windows), free)
         const broken = limitsFor(table, request, plan)
         if (!isAdmin(by)) refuseLimits(request.lane, broken)
         const reservations = reservationsOf(table, request, plan)

@@ -16,6 +16,8 @@ export interface ReservationRecord {
   readonly series_id: string | null
   readonly time_zone: string
   readonly created_at_ms: number
+  readonly changed_at_ms: number
+  readonly revision: number
   readonly note: string | null
   readonly first_used_at_ms: number | null
   /** JSON list of user ids; only where it was asked for. */
@@ -24,7 +26,7 @@ export interface ReservationRecord {
 
 /** All columns of `reservations`. */
 export const COLUMNS =
-  'id, lane, owner_id, title, start_ms, end_ms, booked_end_ms, model, profile, status, series_id, time_zone, created_at_ms, note, first_used_at_ms'
+  'id, lane, owner_id, title, start_ms, end_ms, booked_end_ms, model, profile, status, series_id, time_zone, created_at_ms, changed_at_ms, revision, note, first_used_at_ms'
 
 export function recordOf(reservation: Reservation): ReservationRecord {
   const { use } = reservation
@@ -42,6 +44,8 @@ export function recordOf(reservation: Reservation): ReservationRecord {
     series_id: reservation.seriesId ?? null,
     time_zone: reservation.timeZone,
     created_at_ms: reservation.createdAtMs,
+    changed_at_ms: reservation.changedAtMs,
+    revision: reservation.revision,
     note: reservation.note ?? null,
     first_used_at_ms: reservation.firstUsedMs ?? null,
   }
@@ -66,6 +70,8 @@ export function reservationOf(record: ReservationRecord): Reservation {
     seriesId: record.series_id ?? undefined,
     timeZone: record.time_zone,
     createdAtMs: record.created_at_ms,
+    changedAtMs: record.changed_at_ms,
+    revision: record.revision,
     note: record.note ?? undefined,
     firstUsedMs: record.first_used_at_ms ?? undefined,
   }

@@ -1,8 +1,9 @@
 import { type Caller, isAdmin, userIdOf } from '../../access/caller.ts'
-import type { People } from '../../access/people.ts'
+import { DELETED_USER, type People } from '../../access/people.ts'
 import type { BookingConflict, ReservationRow } from '../../contract/reservation.ts'
 import { isoTime } from '../../kernel/units.ts'
 import { isHolder, targetOf } from '../rules/booking.ts'
+import type { BookingWindow } from '../rules/booking-window.ts'
 import type { Overlap } from '../rules/find-overlaps.ts'
 import type { Reservation } from './reservation.ts'
 
@@ -27,6 +28,8 @@ export function reservationRow(reservation: Reservation, by: Caller, people: Nam
     series_id: reservation.seriesId ?? null,
     time_zone: reservation.timeZone,
     created_at: isoTime(reservation.createdAtMs),
+    changed_at: isoTime(reservation.changedAtMs),
+    revision: reservation.revision,
     note: maySeeAll ? (reservation.note ?? null) : null,
     first_used_at: firstUsedMs === undefined ? null : isoTime(firstUsedMs),
   }
@@ -42,7 +45,12 @@ export function conflictRow({ booking, wanted }: Overlap<Reservation>, people: N
   }
 }
 
-/** Of somebody who is gone the id is left. */
+/** Null = there is none. */
+export function windowRow(window: BookingWindow | undefined): { readonly start: string; readonly end: string } | null {
+  return window === undefined ? null : { start: isoTime(window.startMs), end: isoTime(window.endMs) }
+}
+
+/** As messages and rows name a person; who is gone has no name any more. */
 export function personName(id: string, people: Names): string {
-  return people.byId(id)?.name ?? id
+  return people.byId(id)?.name ?? DELETED_USER
 }

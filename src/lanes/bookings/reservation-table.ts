@@ -31,13 +31,17 @@ export interface ReservationTable {
   countOpen(lane: string, ownerId: string): number
   /** What an owner has, had or wants of a lane within a window, but for one. */
   ownedWithin(lane: string, ownerId: string, window: BookingWindow, exceptId: string): readonly BookingWindow[]
+  /** Blocking ones of an owner, of all lanes, by lane and in order. */
+  openOf(ownerId: string): readonly Reservation[]
+  /** Blocking ones that somebody is a member of; order as in `openOf`. */
+  openWithMember(userId: string): readonly Reservation[]
   /** Pending and approved ones of a series, in order. */
   openOfSeries(seriesId: string): readonly Reservation[]
   setFirstUsed(id: string, usedMs: number): void
   /** In order of start; without `fromMs` the last ones. */
   find(query: TableQuery): readonly Reservation[]
-  /** Everything of one person is another's from now on. */
-  handOver(fromUserId: string, toUserId: string): void
+  /** Everything of one person is another's from now on (epoch ms). */
+  handOver(fromUserId: string, toUserId: string, nowMs: number): void
   isTaken(id: string): boolean
 }
 
@@ -54,7 +58,8 @@ export function openReservationTable(db: Database): ReservationTable {
   )
   const update = db.prepare<ReservationRecord & { was: string }>(`
     UPDATE reservations SET title = @title, start_ms = @start_ms, end_ms = @end_ms, booked_end_ms = @booked_end_ms, model = @model,
-      profile = @profile, status = @status, time_zone = @time_zone, note = @note, first_used_at_ms = @first_used_at_ms
+      profile = @profile, status = @status, time_zone = @time_zone, note = @note, first_used_at_ms = @first_used_at_ms, changed_at_ms = @changed_at_ms,
+      revision = @revision
     WHERE id = @id AND status = @was
   `)
   const addMember = db.prepare<[string, string]>(
@@ -79,13 +84,21 @@ export function openReservationTable(db: Database): ReservationTable {
     `SELECT start_ms AS startMs, end_ms AS endMs FROM reservations
      WHERE owner_id = ? AND start_ms < ? AND lane = ? AND end_ms > ? AND id <> ? AND status NOT IN ('rejected', 'cancelled')`,
   )
+  const openOf = db.prepare<[string], ReservationRecord>(
+    `${SELECT} INDEXED BY reservations_by_owner WHERE owner_id = ? AND ${BLOCKING} ORDER BY lane, end_ms`,
+  )
+  const openWith = db.prepare<[string], ReservationRecord>(
+    `${SELECT} WHERE id IN (SELECT reservation_id FROM reservation_members WHERE user_id = ?) AND ${BLOCKING} ORDER BY lane, end_ms`,
+  )
   const ofSeries = db.prepare<[string], ReservationRecord>(
     `${SELECT} WHERE series_id = ? AND status IN ('pending', 'approved') ORDER BY start_ms`,
   )
   const setUsed = db.prepare<[number, string]>(
     'UPDATE reservations SET first_used_at_ms = ? WHERE id = ? AND first_used_at_ms IS NULL',
   )
-  const handOwned = db.prepare<[string, string]>('UPDATE reservations SET owner_id = ? WHERE owner_id = ?')
+  const handOwned = db.prepare<[string, number, string]>(
+    'UPDATE reservations SET owner_id = ?, changed_at_ms = ?, revision = revision + 1 WHERE owner_id = ?',
+  )
   const handMember = db.prepare<[string, string]>(
     'UPDATE OR REPLACE reservation_members SET user_id = ? WHERE user_id = ?',
   )
@@ -122,11 +135,13 @@ export function openReservationTable(db: Database): ReservationTable {
     lastStarts: () => lastStarts.all(),
     countOpen: (lane, ownerId) => countOpen.get(ownerId, lane)?.n ?? 0,
     ownedWithin: (lane, ownerId, { startMs, endMs }, exceptId) => owned.all(ownerId, endMs, lane, startMs, exceptId),
+    openOf: (ownerId) => openOf.all(ownerId).map(reservationOf),
+    openWithMember: (userId) => openWith.all(userId).map(reservationOf),
     openOfSeries: (seriesId) => ofSeries.all(seriesId).map(reservationOf),
     setFirstUsed: (id, usedMs) => void setUsed.run(usedMs, id),
     find: (query) => find(db, query).map(reservationOf),
-    handOver(fromUserId, toUserId) {
-      handOwned.run(toUserId, fromUserId)
+    handOver(fromUserId, toUserId, nowMs) {
+      handOwned.run(toUserId, Math.round(nowMs), fromUserId)
       handMember.run(toUserId, fromUserId)
       dropOwnersOwn.run(toUserId, toUserId)
     },

@@ -10,6 +10,15 @@ export interface Reservation extends Booking {
   /** IANA. */
   readonly timeZone: string
   readonly createdAtMs: number
+  /** When it was last written, by somebody or by the clock. */
+  readonly changedAtMs: number
+  /** How often it was since it was made; 0 = never. */
+  readonly revision: number
   /** Why it was rejected, cancelled or released. */
   readonly note: string | undefined
+}
+
+/** The same, about to be written with what is new of it: it counts as changed now. */
+export function revised(before: Reservation, change: Partial<Reservation>, nowMs: number): Reservation {
+  return { ...before, ...change, revision: before.revision + 1, changedAtMs: Math.round(nowMs) }
 }

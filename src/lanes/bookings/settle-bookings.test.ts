@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type BookingsWorld, bookingsWorld, only, root } from '../../../test/support/bookings-world.ts'
+import { silentLog } from '../../kernel/log.ts'
 import { isoTime, MINUTE_MS } from '../../kernel/units.ts'
 
 let world: BookingsWorld
@@ -86,6 +87,29 @@ describe('a life', () => {
   })
 })
 
+describe('what is told', () => {
+  it('has the status that it has from then on', async () => {
+    world.files.set('gpu1', { approval: 'required' })
+    await world.make(world.ask(1, 60))
+    await world.make(world.ask(1, 60, { lane: 'gpu1' }))
+    const look = (lane: string) => {
+      world.book.calendar.settle(lane, world.clock.nowMs(), { afterMs: 0, readySinceMs: undefined })
+    }
+    for (const minutes of [1, 60]) {
+      await pass(minutes)
+      for (const lane of ['gpu0', 'gpu1']) look(lane)
+    }
+    const said = world.notices.map(({ event, booking }) => [event, booking.status])
+    expect(said).toEqual(
+      expect.arrayContaining([
+        ['started', 'active'],
+        ['ended', 'completed'],
+        ['rejected', 'rejected'],
+      ]),
+    )
+  })
+})
+
 describe('no show', () => {
   const rule = (ready: number | undefined) => ({
     afterMs: 10 * MINUTE_MS,
@@ -131,6 +155,22 @@ describe('no show', () => {
     await pass(55)
     settle(rule(0))
     expect(statuses()).toEqual(['completed', 'active'])
+  })
+})
+
+describe('a write that fails for long', () => {
+  it('is tried at each look, and warned of once', async () => {
+    const warn = vi.spyOn(silentLog, 'warn')
+    onTestFinished(() => warn.mockRestore())
+    await world.make(world.ask(1, 60))
+    world.db.exec("CREATE TRIGGER bad BEFORE UPDATE ON reservations BEGIN SELECT RAISE(ABORT, 'it is bad'); END")
+    await pass(1)
+    settle()
+    settle()
+    expect(warn.mock.calls.map(([facts]) => facts)).toEqual([{ lane: 'gpu0', reason: 'it is bad' }])
+    world.db.exec('DROP TRIGGER bad')
+    settle()
+    expect(statuses()).toEqual(['active'])
   })
 })
 

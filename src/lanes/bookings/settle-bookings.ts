@@ -9,7 +9,8 @@ import { RETRY_AFTER_S } from './booking-outage.ts'
 import type { BookingStore } from './booking-store.ts'
 import type { BookingTeller, BookingWord } from './booking-teller.ts'
 import type { NoShow } from './calendar.ts'
-import type { Reservation } from './reservation.ts'
+import { endedEarly } from './end-bookings.ts'
+import { type Reservation, revised } from './reservation.ts'
 
 /** Writes what the clock has brought. */
 export interface Settler {
@@ -39,6 +40,8 @@ export interface SettlerDeps {
 
 export function createSettler({ store, teller, clock, log }: SettlerDeps): Settler {
   const told = new Set<string>()
+  /** Lane → why what became of its bookings is not written: said once, and tried at each look. */
+  const unwritten = new Map<string, string>()
 
   function tellOnce(
     event: Parameters<BookingTeller['notice']>[0],
@@ -58,7 +61,10 @@ export function createSettler({ store, teller, clock, log }: SettlerDeps): Settl
    * A release is hal0's own decision, and true only once it is written.
    */
   function tellDue(due: readonly DueChange<Reservation>[], nowMs: number): void {
-    for (const { kind, booking } of due) {
+    for (const { kind, booking: before } of due) {
+      if (kind === 'release') continue
+      // With the status that it has from now on.
+      const booking = changedBy(kind, before, nowMs, NEVER_RELEASED)
       if (kind === 'expire') tellOnce('rejected', booking, '', 'It was not approved in time.')
       else if (kind === 'start' && nowMs < booking.endMs) tellOnce('started', booking, '')
       else if (kind === 'complete') tellOnce('ended', booking, '')
@@ -108,10 +114,14 @@ export function createSettler({ store, teller, clock, log }: SettlerDeps): Settl
         for (const { event, booking, momentMs } of dueReminders(store.mirror.blocking(lane), nowMs)) {
           tellOnce(event, booking, isoTime(momentMs))
         }
+        unwritten.delete(lane)
       } catch (cause) {
         const afterS = cause instanceof Hal0Error ? (cause.retryAfterS ?? RETRY_AFTER_S) : RETRY_AFTER_S
         retryMs = nowMs + afterS * SECOND_MS
-        log.warn({ lane, reason: messageOf(cause) }, 'what became of the bookings of this lane is not written yet')
+        const reason = messageOf(cause)
+        const level = unwritten.get(lane) === reason ? 'debug' : 'warn'
+        unwritten.set(lane, reason)
+        log[level]({ lane, reason }, 'what became of the bookings of this lane is not written yet')
       }
       const nextMs = nextDueMs(store.mirror.blocking(lane), nowMs, noShow) ?? Number.POSITIVE_INFINITY
       const dueMs = Math.min(nextMs, retryMs)
@@ -141,14 +151,14 @@ function changedBy(
 ): Reservation {
   switch (kind) {
     case 'expire':
-      return { ...before, status: 'rejected', note: 'not approved in time' }
+      return revised(before, { status: 'rejected', note: 'not approved in time' }, nowMs)
     case 'start':
-      return { ...before, status: 'active' }
+      return revised(before, { status: 'active' }, nowMs)
     case 'complete':
-      return { ...before, status: 'completed' }
+      return revised(before, { status: 'completed' }, nowMs)
     case 'release': {
       const note = `no request within ${counted(Math.round(afterMs / MINUTE_MS), 'minute')}`
-      return { ...before, status: 'ended_early', endMs: Math.max(before.startMs, nowMs), note }
+      return endedEarly(before, note, nowMs)
     }
   }
 }

@@ -38,6 +38,24 @@ describe('in the app', () => {
     expect(notices.list('bob', { ...ALL, limit: 1 })).toEqual([newest])
   })
 
+  it('tells what a booking was before, in the zone of each', () => {
+    world.people.set('bob', person('bob', { timeZone: 'Asia/Tokyo' }))
+    const { notices } = world.start()
+    const before = bookingOf()
+    const booking = bookingOf({ endMs: before.endMs + HOUR_MS, status: 'pending' })
+    notices.tell(noticeOf({ event: 'changed', booking, before }))
+    const said = 'before. It waits for approval again.'
+    expect(notices.list('alice', ALL)[0]?.body).toContain(`It was Tue 1 Dec 2026, 18:00 to 20:00 (UTC) ${said}`)
+    expect(notices.list('bob', ALL)[0]?.body).toContain(`It was Wed 2 Dec 2026, 03:00 to 05:00 (Asia/Tokyo) ${said}`)
+  })
+
+  it('names an owner who is gone as that', () => {
+    world.people.delete('alice')
+    const { notices } = world.start()
+    notices.tell(noticeOf({ event: 'ended' }))
+    expect(notices.list('bob', ALL)[0]?.body).toMatch(/^The booking by deleted user of gpu0, /)
+  })
+
   it('tells the same once per person, also in another life; another occasion is another thing', () => {
     const again = (notices: Notices) => {
       for (const occasion of ['', '', 'a', 'a']) notices.tell(noticeOf({ event: 'ending_soon', occasion }))

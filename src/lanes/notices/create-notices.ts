@@ -1,12 +1,13 @@
 import type { Database } from 'better-sqlite3'
 import { LOCAL_USER_ID } from '../../access/caller.ts'
-import type { People, Person } from '../../access/people.ts'
+import { DELETED_USER, type People, type Person } from '../../access/people.ts'
 import type { DaemonSettings } from '../../config/settings/daemon-settings.ts'
 import type { NewEvent } from '../../contract/events.ts'
 import type { CancelTimer, Clock } from '../../kernel/clock.ts'
 import { Hal0Error, messageOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { HOUR_MS, SECOND_MS } from '../../kernel/units.ts'
+import type { Booking } from '../rules/booking.ts'
 import { describeBooking } from './booking-facts.ts'
 import { CHANNELS, openDeliveryTable } from './delivery-table.ts'
 import { createDeliveryWorker, STORE_RETRY_MS } from './delivery-worker.ts'
@@ -82,12 +83,14 @@ export function createNotices(deps: NoticesDeps): Notices {
     return selectRecipients({ event, booking, byUserId, admins: deciders, byId: (id) => people.byId(id) })
   }
 
-  function noticeFor(person: Person, { event, booking, occasion, detail }: Notice): NewNotice {
+  function noticeFor(person: Person, { event, booking, before, occasion, detail }: Notice): NewNotice {
     const owner = people.byId(booking.ownerId)
-    const window = windowText(booking.startMs, booking.endMs, person.timeZone)
-    const ownerName = owner?.name ?? 'a person who is gone'
+    const windowOf = ({ startMs, endMs }: Booking) => windowText(startMs, endMs, person.timeZone)
+    const window = windowOf(booking)
+    const was = before && { window: windowOf(before), use: before.use, status: before.status }
+    const ownerName = owner?.name ?? DELETED_USER
     const isOwner = person.id === booking.ownerId
-    const { lane, use, id: bookingId } = booking
+    const { lane, use, status, id: bookingId } = booking
     const { webhook, smtp } = settings()
     return {
       id: ++lastId,
@@ -96,7 +99,7 @@ export function createNotices(deps: NoticesDeps): Notices {
       occasion,
       userId: person.id,
       lane,
-      ...planNoticeText({ event, bookingId, lane, use, window, ownerName, isOwner, detail }),
+      ...planNoticeText({ event, bookingId, lane, use, status, window, was, ownerName, isOwner, detail }),
       reservation: describeBooking(booking, owner),
       createdMs: Math.round(clock.nowMs()),
       readMs: undefined,
@@ -213,6 +216,12 @@ export function createNotices(deps: NoticesDeps): Notices {
         waiting.markRead(userId, upToId, clock.nowMs())
         tables?.notices.markRead(userId, upToId, clock.nowMs())
       }),
+    get problem() {
+      // Of one that is not set up any more nobody needs to hear.
+      const open = settings()
+      const problems = workers.flatMap(({ channel, problem }) => (open[channel] === undefined ? [] : (problem ?? [])))
+      return problems.length === 0 ? undefined : problems.join('; ')
+    },
     async close() {
       isClosed = true
       cancelRetry()

@@ -2,7 +2,8 @@ import type { NewEvent } from '../../contract/events.ts'
 import { type CancelTimer, type Clock, sleep } from '../../kernel/clock.ts'
 import { messageOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
-import { MINUTE_MS, SECOND_MS } from '../../kernel/units.ts'
+import { counted } from '../../kernel/sentence.ts'
+import { isoTime, MINUTE_MS, SECOND_MS } from '../../kernel/units.ts'
 import type { Channel, Delivery, DeliveryTable } from './delivery-table.ts'
 import { type NextDelivery, nextDelivery, type SendOutcome } from './rules/next-delivery.ts'
 
@@ -14,6 +15,8 @@ export const ATTEMPT_MS = 10 * SECOND_MS
 export const STORE_RETRY_MS = 30 * SECOND_MS
 /** At close, what is being sent may take so long. */
 export const CLOSE_WAIT_MS = 2 * SECOND_MS
+/** Fewer attempts that fail in a row are no reason to speak of it. */
+const QUIET_ATTEMPTS = 3
 /** The wall clock may jump: while something waits, it is looked at that often. */
 const MAX_SLEEP_MS = MINUTE_MS
 
@@ -34,8 +37,11 @@ export interface DeliveryWorkerDeps {
 
 /** Sends what is due of one channel, oldest first. */
 export interface DeliveryWorker {
+  readonly channel: Channel
   /** Something may be due. It is looked at after this turn. */
   wake(): void
+  /** What was wrong with the last one, if it was given up or has failed for a while, and when; undefined = it went out. */
+  readonly problem: string | undefined
   /** Begins nothing more and waits for what is being sent. What takes longer than `CLOSE_WAIT_MS` is cut off: its end stays unknown. */
   close(): Promise<void>
 }
@@ -45,6 +51,7 @@ export function createDeliveryWorker(deps: DeliveryWorkerDeps): DeliveryWorker {
   const sending = new Map<AbortController, Promise<void>>()
   /** Ends that the store did not take. Until it does, the table says that they are unknown. */
   let unwritten: { readonly delivery: Delivery; readonly next: NextDelivery }[] = []
+  let problem: string | undefined
   let cancelTimer: CancelTimer = () => {}
   let state: 'open' | 'closing' | 'closed' = 'open'
 
@@ -106,6 +113,7 @@ export function createDeliveryWorker(deps: DeliveryWorkerDeps): DeliveryWorker {
     if (state === 'closed') return
     const attempts = delivery.attempts + 1
     const next = nextDelivery({ outcome, attempts, createdMs: delivery.createdMs, nowMs: clock.nowMs() })
+    note(delivery, attempts, next)
     tell(delivery, attempts, next)
     unwritten.push({ delivery, next })
     look()
@@ -118,12 +126,23 @@ export function createDeliveryWorker(deps: DeliveryWorkerDeps): DeliveryWorker {
     }
   }
 
+  function note({ event }: Delivery, attempts: number, next: NextDelivery): void {
+    if (next.kind === 'done') {
+      problem = undefined
+      return
+    }
+    if (next.kind === 'retry' && attempts < QUIET_ATTEMPTS) return
+    const tries = counted(attempts, 'attempt')
+    const fate = next.kind === 'retry' ? `is tried again after ${tries}` : `was given up after ${tries}`
+    problem = `by ${channel}: a notice (${event}) ${fate}, at ${isoTime(clock.nowMs())}: ${next.reason}`
+  }
+
   function tell({ notificationId, event, lane }: Delivery, attempts: number, next: NextDelivery): void {
     const facts = { notification_id: notificationId, channel, event, lane, attempts }
     if (next.kind === 'done') return log.debug(facts, 'a notice was sent')
     const reason = { ...facts, reason: next.reason }
     if (next.kind === 'retry') return log.debug(reason, 'a notice could not be sent; it is tried again')
-    const message = `a notice (${event}) could not be sent by ${channel} and is given up after ${attempts} attempts: ${next.reason}`
+    const message = `a notice (${event}) could not be sent by ${channel} and is given up after ${counted(attempts, 'attempt')}: ${next.reason}`
     log.warn(reason, message)
     publish({ type: 'notify.failed', severity: 'warning', source: 'notify', message, data: reason })
   }
@@ -147,7 +166,11 @@ export function createDeliveryWorker(deps: DeliveryWorkerDeps): DeliveryWorker {
 
   let closing: Promise<void> | undefined
   return {
+    channel,
     wake: () => arm(0),
+    get problem() {
+      return problem
+    },
     close: () => (closing ??= close()),
   }
 }

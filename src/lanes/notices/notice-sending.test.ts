@@ -117,6 +117,36 @@ describe('a webhook', () => {
     expect(hook.got).toHaveLength(5)
   })
 
+  it('that is dead is a problem from the third attempt on, until one goes out', async () => {
+    hook.answer = 500
+    const { notices } = world.start()
+    notices.tell(toAlice())
+    await look()
+    await ended(1)
+    await world.place.clock.advance(10 * SECOND_MS)
+    await ended(2)
+    expect(notices.problem).toBeUndefined()
+    await world.place.clock.advance(30 * SECOND_MS)
+    await ended(3)
+    expect(notices.problem).toBe(
+      'by webhook: a notice (approved) is tried again after 3 attempts, at 2026-01-01T00:00:40.000Z: the webhook answered 500',
+    )
+    const { settings } = world
+    world.settings = {}
+    expect(notices.problem).toBeUndefined()
+    world.settings = settings
+    hook.answer = 404
+    notices.tell(toAlice('r2'))
+    await look()
+    await ended(4)
+    expect(notices.problem).toMatch(/ was given up after 1 attempt, at .*: the webhook answered 404$/)
+    hook.answer = 204
+    notices.tell(toAlice('r3'))
+    await look()
+    await ended(5)
+    expect(notices.problem).toBeUndefined()
+  })
+
   it('is given up after a day, and that is told once', async () => {
     hook.answer = 503
     world.start().notices.tell(toAlice())
@@ -229,6 +259,9 @@ describe('the worker', () => {
     await look()
     // No time goes by: all five are there while the first mails still wait.
     await until(() => hook.got.length === 5)
+    expect(world.deliveries().filter(({ channel, done_at_ms }) => channel === 'smtp' && done_at_ms !== null)).toEqual(
+      [],
+    )
     await silent.close()
   })
 

@@ -12,6 +12,8 @@ export interface Notice {
   readonly occasion: string
   /** Sentences beyond what the event says by itself; '' = none. */
   readonly detail: string
+  /** Of a change: as the booking was before it. */
+  readonly before?: Booking
   /** Who did it: is not told of their own deed. Undefined = hal0. */
   readonly byUserId?: string | undefined
 }
@@ -27,6 +29,8 @@ export interface Notices {
   unread(userId: string): number
   /** Up to this id, or (undefined) all. */
   markRead(userId: string, upToId: number | undefined): void
+  /** Why the last notice did not go out by a channel that is set up, and when; undefined = it did. Of this life of hal0 only. */
+  readonly problem: string | undefined
   /** Nothing is sent any more. */
   close(): Promise<void>
 }

@@ -51,6 +51,22 @@ describe('boundaries', () => {
   ])('%s', (_, question, expected) => expect(broken(question)).toEqual(expected))
 })
 
+describe('what is told', () => {
+  it.each([
+    ['what is too short', 9.9743 * MINUTE_MS, {}, '15 minutes at least; this is 9.9 minutes'],
+    ['what is hardly too short', 15 * MINUTE_MS - 1, {}, '15 minutes at least; this is 14.9 minutes'],
+    ['one minute', MINUTE_MS, {}, '15 minutes at least; this is 1 minute'],
+    ['what is too long', DAY_MS + 1, {}, '24 hours at most; this is 24.1 hours'],
+    ['a sum of fractions', 1.1 * HOUR_MS, { max_hours: 1 }, '1 hour at most; this is 1.1 hours'],
+  ])('of %s is rounded, never to what is allowed', (_, lengthMs, file, message) => {
+    const [told] = checkLimits({
+      ...{ nowMs: NOW, limits: laneLimitsSchema.parse(file), allowExclusive: false, isExclusive: false },
+      ...{ windows: [windowOf(NOW, lengthMs)], added: 1, open: 0, zone: 'UTC', others: [] },
+    })
+    expect(told?.message).toBe(message)
+  })
+})
+
 describe('max_hours_per_week', () => {
   const file = { max_hours_per_week: 10 }
   const sunday = Date.UTC(2026, 0, 4)

@@ -42,12 +42,15 @@ export function checkLimits(question: LimitQuestion): readonly BrokenLimit[] {
   }
   const short = windows.find(({ startMs, endMs }) => endMs - startMs < limits.min_minutes * MINUTE_MS)
   if (short !== undefined) {
-    const minutes = number((short.endMs - short.startMs) / MINUTE_MS)
-    add('min_minutes', `${counted(limits.min_minutes, 'minute')} at least; this is ${minutes}`)
+    const minutes = roundedDown((short.endMs - short.startMs) / MINUTE_MS)
+    add('min_minutes', `${counted(limits.min_minutes, 'minute')} at least; this is ${counted(minutes, 'minute')}`)
   }
   const long = windows.find(({ startMs, endMs }) => endMs - startMs > limits.max_hours * HOUR_MS)
   if (long !== undefined)
-    add('max_hours', `${counted(limits.max_hours, 'hour')} at most; this is ${number(hoursOf(long))}`)
+    add(
+      'max_hours',
+      `${counted(limits.max_hours, 'hour')} at most; this is ${counted(roundedUp(hoursOf(long)), 'hour')}`,
+    )
   const lastMs = nowMs + limits.max_days_ahead * DAY_MS
   const far = windows.find(({ startMs }) => startMs > lastMs)
   if (far !== undefined) {
@@ -63,7 +66,7 @@ export function checkLimits(question: LimitQuestion): readonly BrokenLimit[] {
     const week = fullestWeek(question)
     if (week !== undefined && week.hours > limits.max_hours_per_week) {
       const range = `${counted(limits.max_hours_per_week, 'hour')} per person and week at most`
-      add('max_hours_per_week', `${range}; in the week of ${week.monday} it would be ${number(week.hours)}`)
+      add('max_hours_per_week', `${range}; in the week of ${week.monday} it would be ${roundedUp(week.hours)}`)
     }
   }
   return broken
@@ -106,7 +109,17 @@ function startOf(date: Temporal.PlainDate, zone: string): number {
   return date.toZonedDateTime(zone).epochMilliseconds
 }
 
-/** As people say a number of hours or minutes. */
-function number(value: number): string {
-  return String(Number(value.toFixed(4)))
+/** To a tenth, as people say hours and minutes; what is too little never looks like enough. */
+function roundedDown(value: number): number {
+  return Math.floor(round(value * 10)) / 10
+}
+
+/** As `roundedDown`, and what is too much never looks like what is allowed. */
+function roundedUp(value: number): number {
+  return Math.ceil(round(value * 10)) / 10
+}
+
+/** Sums of fractions are a little beside what they mean. */
+function round(value: number): number {
+  return Number(value.toFixed(6))
 }

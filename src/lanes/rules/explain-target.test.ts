@@ -53,7 +53,7 @@ describe('explainTarget', () => {
       },
       {
         n: 3,
-        text: 'The lane is on d (profile p) already, which branch 5 names: no switch to save.',
+        text: 'The lane is on d (profile p) already, which rule 5 names: no switch to save.',
         outcome: 'passed',
       },
       { n: 4, text: 'Nobody chose anything by hand.', outcome: 'passed' },

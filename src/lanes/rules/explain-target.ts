@@ -79,8 +79,8 @@ function gapText({ next, base, mustSwitch }: TargetFacts, { nowMs, bufferMs }: T
   if (next.preparedBranch === 3) {
     return `The lane went straight to ${targetText(next.target)}, what reservation ${next.booking.id} wants, and stays.`
   }
-  if (!mustSwitch) return `The lane is on ${baseText} already, which branch ${base.branch} names: no switch to save.`
-  const needs = `A switch to ${baseText}, which branch ${base.branch} names, and from it to what reservation ${next.booking.id} wants takes ${durationText(next.switchMs)} (both loads and 2 × ${durationText(bufferMs)})`
+  if (!mustSwitch) return `The lane is on ${baseText} already, which rule ${base.branch} names: no switch to save.`
+  const needs = `A switch to ${baseText}, which rule ${base.branch} names, and from it to what reservation ${next.booking.id} wants takes ${durationText(next.switchMs)} (both loads and 2 × ${durationText(bufferMs)})`
   const gapMs = next.booking.startMs - nowMs
   return gapMs < next.switchMs
     ? `${needs}; only ${durationText(gapMs)} are left, so the lane goes straight to ${targetText(next.target)}.`

@@ -49,6 +49,16 @@ describe('parseScenario', () => {
       booking('minutes = 60\nmodle = "small"'),
       'bookings.0.modle: unknown key; did you mean model?',
     ],
+    [
+      'a GPU in two lanes',
+      `${FINE}[lanes.gpu1]\ndevice = "gpu-cuda"\ngpus = [0]\n[lanes.gpu2]\ndevice = "gpu-cuda"\ngpus = [1, 0]`,
+      'lanes.gpu2.gpus: GPU 0 belongs to lane "gpu1" (lanes.gpu1) and to lane "gpu2" (lanes.gpu2): take it out of one',
+    ],
+    [
+      'a lane without its GPUs',
+      `${FINE}device = "gpu-cuda"`,
+      'lanes.gpu0.gpus: expected the GPUs of the lane, for example [0]: it runs on gpu-cuda',
+    ],
     ['a setting', `${FINE}[scheduler]\ntick_seconds = 0`, 'scheduler.tick_seconds: expected more than 0'],
     [
       'a default that is no model',
@@ -103,4 +113,12 @@ describe('parseScenario', () => {
       'do.0.manual.lane: nothing under lanes is called "gpu1"; did you mean gpu0?',
     ])
   })
+})
+
+it('a clock that jumps makes no look more often than once a second', () => {
+  const tickOf = (more: string) => {
+    const read = parseScenario('day.toml', `${step(more)}[scheduler]\ntick_seconds = 1e-300`)
+    return read.ok ? read.value.scheduler.tickMs : read.error
+  }
+  expect([tickOf('clock_jump_s = 5'), tickOf('crash = { lane = "gpu0" }')]).toEqual([1_000, 30_000])
 })

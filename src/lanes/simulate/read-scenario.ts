@@ -117,11 +117,13 @@ function scenarioOf(file: ScenarioFile): Scenario {
 
 /** Looks between the moments that count find nothing here, where no wake is lost; a day of them takes long. Only a clock that jumps needs them. */
 const QUIET_TICK_MS = 30 * SECOND_MS
+/** Looked at more often than this, a long day would not come to its end. */
+const SHORTEST_TICK_MS = SECOND_MS
 
 function schedulerOf(file: ScenarioFile, steps: readonly ScenarioStep[]): SchedulerSettings {
   const settings = schedulerSettingsOf(file, {})
-  const jumps = steps.some(({ kind }) => kind === 'jump')
-  return jumps ? settings : { ...settings, tickMs: Math.max(settings.tickMs, QUIET_TICK_MS) }
+  const leastMs = steps.some(({ kind }) => kind === 'jump') ? SHORTEST_TICK_MS : QUIET_TICK_MS
+  return { ...settings, tickMs: Math.max(settings.tickMs, leastMs) }
 }
 
 const BYTES_PER_GB = 1e9

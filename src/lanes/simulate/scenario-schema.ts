@@ -12,6 +12,8 @@ const TIME_RULE =
 const TIME =
   /^(?:\d\d:\d\d(?::\d\d(?:\.\d+)?)?|\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:?\d\d)?)$/
 
+/** Of the beginning of the whole: there is no first day yet. */
+const START_RULE = 'expected a day and a time, such as "2026-12-01T08:00" or "2026-12-01T08:00:00+01:00"'
 const time = z.string(TIME_RULE).regex(TIME, TIME_RULE)
 const name = z.string(`expected ${NAME_RULE}`).regex(NAME_PATTERN, `expected ${NAME_RULE}`)
 const seconds = z.number('expected a number of seconds').nonnegative('expected 0 or more seconds')
@@ -81,7 +83,7 @@ const step = z.strictObject({
 
 /** The file of `hal0 lane simulate`. What several keys say together is looked at by `findScenarioMistakes`. */
 export const scenarioSchema = z.strictObject({
-  start: time,
+  start: z.string(START_RULE).regex(TIME, START_RULE),
   time_zone: z.string('expected a time zone').default('UTC'),
   hours: z.number('expected a number of hours').positive('expected more than 0').optional(),
   end: time.optional(),

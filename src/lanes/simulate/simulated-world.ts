@@ -82,7 +82,7 @@ export function openSimulatedWorld(scenario: Scenario, clock: SimulatedClock): S
     ...{ files, calendar, bookings },
     settings: () => scenario.scheduler,
     tell: (notice) => teller.tell(notice),
-    manual: openManualStore(db),
+    manual: openManualStore(db, silentLog),
     models: models.book,
     times: models.times,
     slotOf: (name) => laneOf(name).slot,

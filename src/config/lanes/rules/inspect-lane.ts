@@ -27,10 +27,27 @@ export function inspectLane(data: Table, name: string): LaneInspection {
     findings.push({ key: 'name', message: `expected "${name}", the name of the file` })
   }
   if (parsed.success && findings.length === 0) {
-    const { device, gpus } = parsed.data
-    if (device.startsWith('gpu-') && gpus.length === 0) {
-      findings.push({ key: 'gpus', message: `expected the GPUs of the lane, for example [0]: it runs on ${device}` })
-    } else return { ok: true, config: parsed.data }
+    findings.push(...findContradictions(parsed.data))
+    if (findings.length === 0) return { ok: true, config: parsed.data }
   }
   return { ok: false, findings }
+}
+
+/** What is right by itself, and cannot be meant together. */
+function findContradictions({ device, gpus, limits }: LaneConfig): readonly LaneFinding[] {
+  const findings: LaneFinding[] = []
+  const onGpu = device.startsWith('gpu-')
+  if (onGpu && gpus.length === 0) {
+    findings.push({ key: 'gpus', message: `expected the GPUs of the lane, for example [0]: it runs on ${device}` })
+  }
+  if (!onGpu && gpus.length > 0) {
+    const message = `expected no GPUs, as device is ${device}; set device to the GPUs' kind (for example gpu-cuda), or take gpus out`
+    findings.push({ key: 'gpus', message })
+  }
+  const { min_minutes: minMinutes, max_hours: maxHours } = limits
+  if (minMinutes > maxHours * 60) {
+    const message = `expected ${Math.floor(maxHours * 60)} or less, as limits.max_hours is ${maxHours}: nobody could book`
+    findings.push({ key: 'limits.min_minutes', message })
+  }
+  return findings
 }

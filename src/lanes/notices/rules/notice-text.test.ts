@@ -7,7 +7,9 @@ const question = {
   bookingId: 'r1',
   lane: 'gpu0',
   use: { kind: 'model', model: 'qwen', profile: 'chat' },
+  status: 'approved',
   window: 'Tue 1 Dec 2026, 18:00 to 20:00 (UTC)',
+  was: undefined,
   ownerName: 'alice',
   isOwner: true,
   detail: '',
@@ -43,6 +45,23 @@ describe('planNoticeText', () => {
       /^Your booking of gpu0, .* has started, and what it is for could not be loaded\. Out of memory\. /,
     )
     expect(body.match(/default/g)).toHaveLength(1)
+  })
+
+  it.each([
+    ['the window', { window: 'then' }, {}, 'It was then before.'],
+    ['the model', { use: { kind: 'exclusive' } }, {}, 'It was exclusive (no model is loaded) before.'],
+    ['both', { window: 'then', use: { kind: 'exclusive' } }, {}, 'It was then, exclusive (no model is loaded) before.'],
+    [
+      'what was approved',
+      { window: 'then' },
+      { status: 'pending' },
+      'It was then before. It waits for approval again.',
+    ],
+    ['what waits', { window: 'then', status: 'pending' }, { status: 'pending' }, 'before. It waits for approval.'],
+  ] as const)('of a change of %s says what was before, and what is to be decided', (_, was, now, expected) => {
+    const { window, use, status } = question
+    const { body } = planNoticeText({ ...question, event: 'changed', was: { window, use, status, ...was }, ...now })
+    expect(body).toContain(`${expected} See `)
   })
 
   it('tells an admin how to decide', () => {

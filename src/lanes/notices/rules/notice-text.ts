@@ -12,8 +12,11 @@ export interface NoticeTextQuestion {
   readonly bookingId: string
   readonly lane: string
   readonly use: Booking['use']
+  readonly status: Booking['status']
   /** When, in the reader's time zone. */
   readonly window: string
+  /** Of a change: what it was before; undefined = it is no change. */
+  readonly was: (Pick<Booking, 'use' | 'status'> & { readonly window: string }) | undefined
   readonly ownerName: string
   /** Does the reader own it? */
   readonly isOwner: boolean
@@ -36,8 +39,22 @@ export function planNoticeText(question: NoticeTextQuestion): NoticeText {
   const title = event === 'requested' ? `${ownerName} asks for ${lane}: ${window}` : `${words.head}: ${lane}, ${window}`
   return {
     title: shortText(oneLine(title), MAX_TITLE_CHARS),
-    body: oneLine([words.said, shortText(oneLine(detail), MAX_DETAIL_CHARS), words.hint].join(' ')),
+    body: oneLine(
+      [words.said, changeText(question), shortText(oneLine(detail), MAX_DETAIL_CHARS), words.hint].join(' '),
+    ),
   }
+}
+
+/** What was before a change, and whether it has to be decided on; '' = there is nothing to say. */
+function changeText({ was, window, use, status }: NoticeTextQuestion): string {
+  if (was === undefined) return ''
+  const parts = [
+    ...(was.window === window ? [] : [was.window]),
+    ...(useText(was.use) === useText(use) ? [] : [useText(was.use)]),
+  ]
+  const before = parts.length === 0 ? [] : [`It was ${parts.join(', ')} before.`]
+  const again = was.status === 'pending' ? '' : ' again'
+  return [...before, ...(status === 'pending' ? [`It waits for approval${again}.`] : [])].join(' ')
 }
 
 function useText(use: Booking['use']): string {

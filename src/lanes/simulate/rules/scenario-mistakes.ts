@@ -1,3 +1,5 @@
+import { inspectLane } from '../../../config/lanes/rules/inspect-lane.ts'
+import { findGpuClashes, type LaneGpus } from '../../../config/rules/lane-clashes.ts'
 import { listNames } from '../../../kernel/list-names.ts'
 import { selectNearest } from '../../../kernel/nearest-word.ts'
 import { HOUR_MS } from '../../../kernel/units.ts'
@@ -45,9 +47,21 @@ export function findScenarioMistakes(data: Data): readonly ScenarioMistake[] {
     if (textOf(lane['name']) !== undefined && lane['name'] !== name)
       report(['lanes', name, 'name'], `expected "${name}"`)
   }
+  checkLaneFiles(data, report)
   for (const [n, booking] of bookings.entries()) checkBooking(['bookings', String(n)], booking, checks)
   for (const [n, step] of listOf(data['do']).entries()) checkStep(['do', String(n)], step, checks)
   return mistakes
+}
+
+/** What would be wrong with these lanes as files. Mistakes of form are told by the schema too. */
+function checkLaneFiles(data: Data, report: Checks['report']): void {
+  const owners: LaneGpus[] = []
+  for (const [name, lane] of entriesOf(data['lanes'])) {
+    const inspection = inspectLane({ ...lane, name }, name)
+    if (inspection.ok) owners.push({ name, file: `lanes.${name}`, gpus: inspection.config.gpus })
+    else for (const { key, message } of inspection.findings) report(['lanes', name, ...key.split('.')], message)
+  }
+  for (const { lanes, message } of findGpuClashes(owners, [])) report(['lanes', lanes.at(-1) ?? '', 'gpus'], message)
 }
 
 /** How a booking without an id is called: by its place in the file. */
