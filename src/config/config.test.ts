@@ -158,7 +158,7 @@ smtp = { host = "mail", from = "hal0@example.org", password = "pa55" }
     ['a folder that is relative', '[models]\nscan = ["models"]', 'models.scan.0: expected an absolute path'],
     ['a group of one', '[slots.groups]\nbig = ["a"]', 'slots.groups.big: expected at least two slots'],
     ['a hub that is none', '[models]\nhub_endpoint = "hub"', 'models.hub_endpoint: expected an http or https URL'],
-    ['a clock that stands', '[scheduler]\ntick_seconds = 0', 'scheduler.tick_seconds: expected more than 0'],
+    ['a clock that stands', '[scheduler]\ntick_seconds = 0', 'scheduler.tick_seconds: expected 0.1 or more'],
     ['an arbiter nobody knows', '[slots]\narbiter = "yes"', 'slots.arbiter: expected "auto", "on" or "off"'],
   ])('refuses %s', async (_name, text, part) => {
     await writeFile(daemonSettingsPath(home), `${text}\n`)

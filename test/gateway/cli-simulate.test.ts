@@ -52,7 +52,7 @@ describe('hal0 lane simulate', () => {
     const told = await simulate(file)
     expect(told.code).toBe(2)
     expect(told.stdout.trimEnd().split('\n')).toEqual([
-      expect.stringContaining(`${file}\tstart\texpected a time such as`),
+      expect.stringContaining(`${file}\tstart\texpected a day and a time, such as`),
       `${file}\thour\tunknown key; did you mean hours?`,
       `${file}\tlanes.gpu0.default.model\tnothing under models is called "small"; there are none`,
     ])

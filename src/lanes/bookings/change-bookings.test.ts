@@ -248,6 +248,7 @@ describe('approval', () => {
     expect(await bookings.reject(b, { series: false, reason: 'not now' }, root)).toMatchObject({ note: 'not now' })
     await expect(bookings.approve(b, { series: false }, root)).rejects.toMatchObject({ code: 'reservation.state' })
     expect(told()).toEqual(['requested', 'requested', 'approved', 'rejected'])
+    expect(world.notices.at(-1)?.detail).toBe('Reason: Not now.')
     expect(calendar.upcoming('gpu0', T0).map(({ id }) => id)).toEqual([a])
     await world.make(world.ask(120, 60), root)
     expect(statuses()).toEqual(['approved', 'rejected', 'approved'])

@@ -89,6 +89,19 @@ describe('the clock is put forward: Europe/Berlin, 2026-03-29, 02:00 → 03:00',
   })
 
   it.each([
+    ['as it begins', '01:00', '03:00'],
+    ['in the middle', '01:30', '03:30'],
+  ])('an end in the hour that does not exist, %s: as long as the others, and it is said', (_, end, told) => {
+    expect(expanded('2026-03-27T21:00:00Z', `2026-03-28T${end}:00Z`, { every: 'day', count: 2 })).toEqual({
+      windows: [
+        ['03-27T21:00', `03-28T${end}`],
+        ['03-28T21:00', `03-29T${end}`],
+      ],
+      notes: [`that of 2026-03-28 22:00 ends at 2026-03-29 ${told}: the clock of Europe/Berlin changes`],
+    })
+  })
+
+  it.each([
     ['the whole window moves forward', '01:30', '01:45', ['03-29T01:30', '03-29T01:45']],
     ['its end exists: it moves with the start', '01:30', '02:15', ['03-29T01:30', '03-29T02:15']],
   ])('an hour that does not exist: %s', (_, start, end, window) => {

@@ -68,8 +68,13 @@ function occurrence(
   const endMs = givenMs > startMs ? givenMs : startMs + wallMs
   const isMoved = !wallOf(startMs, zone).equals(wantedStart)
   const moreMs = endMs - startMs - wallMs
-  if (!isMoved && moreMs === 0) return { window: { startMs, endMs }, note: undefined }
-  const what = isMoved ? `starts at ${wallText(wallOf(startMs, zone))}` : `is ${lengthText(moreMs)} than the others`
+  // Its end may fall into the hour that is left out, and its length be what it was.
+  const isEndMoved = !wallOf(endMs, zone).equals(end.add(shift))
+  if (!isMoved && !isEndMoved && moreMs === 0) return { window: { startMs, endMs }, note: undefined }
+  const endText = isEndMoved && moreMs === 0 ? `ends at ${wallText(wallOf(endMs, zone))}` : undefined
+  const what = isMoved
+    ? `starts at ${wallText(wallOf(startMs, zone))}`
+    : (endText ?? `is ${lengthText(moreMs)} than the others`)
   return { window: { startMs, endMs }, note: `that of ${wallText(wantedStart)} ${what}: the clock of ${zone} changes` }
 }
 

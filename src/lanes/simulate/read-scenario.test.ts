@@ -32,6 +32,12 @@ describe('parseScenario', () => {
     ['no TOML', 'start =', /^line 1, column \d+: not valid TOML/],
     ['no lanes', 'start = "2026-12-01T08:00"', /^lanes: expected (a table|at least one lane)/],
     ['a start without a day', FINE.replace('2026-12-01T', ''), /^start: expected the day too/],
+    // What it offers has to be a form that a start may have.
+    [
+      'a start as a clock alone',
+      FINE.replace('2026-12-01T0', ''),
+      /^start: expected a day and a time, such as "2026-12-01T08:00" or/,
+    ],
     ['no such day', FINE.replace('12-01', '02-30'), /^start: .*a time that exists/],
     ['no such zone', `time_zone = "Europe/Bonn"${FINE}`, 'time_zone: expected a time zone such as Europe/Berlin'],
     ['no length', `hours = 0${FINE}`, 'hours: expected more than 0'],
@@ -59,7 +65,7 @@ describe('parseScenario', () => {
       `${FINE}device = "gpu-cuda"`,
       'lanes.gpu0.gpus: expected the GPUs of the lane, for example [0]: it runs on gpu-cuda',
     ],
-    ['a setting', `${FINE}[scheduler]\ntick_seconds = 0`, 'scheduler.tick_seconds: expected more than 0'],
+    ['a setting', `${FINE}[scheduler]\ntick_seconds = 0`, 'scheduler.tick_seconds: expected 0.1 or more'],
     [
       'a default that is no model',
       FINE.replace('"small" }', '"smal" }'),
@@ -117,7 +123,7 @@ describe('parseScenario', () => {
 
 it('a clock that jumps makes no look more often than once a second', () => {
   const tickOf = (more: string) => {
-    const read = parseScenario('day.toml', `${step(more)}[scheduler]\ntick_seconds = 1e-300`)
+    const read = parseScenario('day.toml', `${step(more)}[scheduler]\ntick_seconds = 0.1`)
     return read.ok ? read.value.scheduler.tickMs : read.error
   }
   expect([tickOf('clock_jump_s = 5'), tickOf('crash = { lane = "gpu0" }')]).toEqual([1_000, 30_000])
