@@ -92,6 +92,8 @@ function reservationOf(lane, n, over) {
     seriesId: undefined,
     timeZone: 'Europe/Berlin',
     createdAtMs: startMs - 7 * 24 * HOUR_MS,
+    changedAtMs: startMs - 7 * 24 * HOUR_MS,
+    revision: 0,
     note: undefined,
     firstUsedMs: n < over ? startMs : undefined,
   }
