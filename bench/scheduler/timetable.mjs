@@ -165,7 +165,7 @@ export async function openTimetable({ dist, lanes: laneCount, perLane }) {
     files: { all: () => [...files.values()], find: (/** @type {string} */ name) => files.get(name) },
     settings: () => hal0.schedulerSettingsOf(settings, process.env),
     tell: notices.tell,
-    manual: hal0.openManualStore(db),
+    manual: hal0.openManualStore(db, log),
     models: {
       targetOf,
       fingerprintOf: (/** @type {unknown} */ target) => JSON.stringify(target),
