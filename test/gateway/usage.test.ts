@@ -24,7 +24,10 @@ interface Asked {
   readonly by: string
 }
 /** What the store was asked last. */
-const asked = (): Asked => JSON.parse(api.ports.asked.at(-1)?.replace('usage.report ', '') ?? '{}') as Asked
+const asked = (): Asked =>
+  JSON.parse(
+    api.ports.asked.findLast((line) => line.startsWith('usage.report'))?.replace('usage.report ', '') ?? '{}',
+  ) as Asked
 const get = (query: string) => fetch(`${api.url}/api/usage${query}`)
 const DAY_MS = 86_400_000
 
