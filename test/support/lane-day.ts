@@ -2,14 +2,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'smol-toml'
-import { onTestFinished } from 'vitest'
 import type { Hal0Event } from '../../src/contract/events.ts'
 import type { LaneExplanation, LaneRow } from '../../src/contract/lane.ts'
 import type { ReservationMade, ReservationRow } from '../../src/contract/reservation.ts'
 import type { SlotRow } from '../../src/contract/slot-row.ts'
 import type { UserMade } from '../../src/contract/user.ts'
-import { startDaemon } from '../../src/daemon.ts'
-import { makeOwnHome } from '../gateway/adoption-world.ts'
+import { makeOwnHome, serve } from '../gateway/adoption-world.ts'
 import { HELLO_GGUF, type TestHome } from './daemon-harness.ts'
 import { becomes } from './lane-day-waits.ts'
 
@@ -69,11 +67,11 @@ export async function startLaneWorld(): Promise<LaneWorld> {
   const at = await makeOwnHome({}, { scheduler: SCHEDULER, dispatcher, ...runners })
   const models = { hello: { path: HELLO_GGUF }, 'hello-f16': { path: HELLO_F16_GGUF } }
   await writeFile(join(at.home.etc, 'models.toml'), stringify({ models }))
-  const daemon = await startDaemon({ home: at.home, port: 0 })
-  onTestFinished(() => daemon.stop({ drainMs: 0 }))
+  // A process of its own: what the test's clients take of theirs must not hold up the lanes.
+  const { url } = await serve(at)
 
   async function call<T>(by: Person | undefined, method: string, path: string, body?: unknown): Promise<T> {
-    const response = await fetch(`${daemon.url}${path}`, {
+    const response = await fetch(`${url}${path}`, {
       method,
       headers: {
         ...(by === undefined ? {} : { authorization: `Bearer ${by.key}` }),
@@ -102,7 +100,7 @@ export async function startLaneWorld(): Promise<LaneWorld> {
   const lane = (name: LaneName) => call<LaneRow>(admin, 'GET', `/api/lanes/${name}`)
   return {
     ...at,
-    url: daemon.url,
+    url,
     ...{ admin, ada, ben, lane },
     get: (path) => call(admin, 'GET', path),
     slot: (name) => call(admin, 'GET', `/api/slots/${name}`),
