@@ -5,10 +5,12 @@ import type { Requests } from './lane-day-requests.ts'
 
 export const TICK_MS = SCHEDULER.tick_seconds * 1_000
 export const DRAIN_MS = SCHEDULER.drain_seconds * 1_000
-export const BUFFER_MS = SCHEDULER.buffer_seconds * 1_000
+const BUFFER_MS = SCHEDULER.buffer_seconds * 1_000
+/** What a lead adds to a load. */
+export const SPARE_MS = Math.max(BUFFER_MS, DRAIN_MS)
 const STOP_MS = SCHEDULER.stop_timeout_seconds * 1_000
 /** How long before its start a lane gets ready for a booking, at the least. */
-export const LEAD_LOWEST_MS = { exclusive: STOP_MS + BUFFER_MS, model: MIN_PRELOAD_S * 1_000 }
+export const LEAD_LOWEST_MS = { exclusive: STOP_MS + SPARE_MS, model: MIN_PRELOAD_S * 1_000 }
 
 export interface Booked extends Wish {
   readonly row: ReservationRow
@@ -48,7 +50,7 @@ async function measureSpeed({ admin }: LaneWorld, { stream }: Requests): Promise
 /** Lets the lanes learn how long loads take here, and books the day by it: where it matters, gaps are long or short by seconds. */
 export async function planDay(world: LaneWorld, requests: Requests): Promise<Day> {
   const { ada, ben } = world
-  const lead = (estimateMs: number) => Math.max(estimateMs + BUFFER_MS, LEAD_LOWEST_MS.model)
+  const lead = (estimateMs: number) => Math.max(estimateMs + SPARE_MS, LEAD_LOWEST_MS.model)
   // Both at once, as it will be.
   const [cpu0, cpu1] = await Promise.all([learn(world, 'cpu0'), learn(world, 'cpu1')])
   const slowest = Math.max(cpu0.hello, cpu0.f16)
