@@ -73,8 +73,9 @@ export async function planDay(world: LaneWorld, requests: Requests): Promise<Day
   const whole = await book(ben, 'cpu0', other.endMs + DRAIN_MS + 1_000 + LEAD_LOWEST_MS.exclusive, 3_000)
 
   const morning = await book(ben, 'cpu1', zeroMs + 1_000, 4_000, 'hello')
-  // Before the lead, and too short to stop, load and have two buffers.
-  const noon = await book(ada, 'cpu1', morning.endMs + lead(cpu1.f16) + 2_000, 4_000, 'hello-f16')
+  // Longer than the lead, and too short to stop, load and have two buffers: in the middle, as loads take another time each time.
+  const noonGapMs = (lead(cpu1.f16) + STOP_MS + cpu1.f16 + 2 * BUFFER_MS) / 2
+  const noon = await book(ada, 'cpu1', morning.endMs + noonGapMs, 4_000, 'hello-f16')
   const evening = await book(
     ben,
     'cpu1',

@@ -1,9 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 import OpenAI from 'openai'
 import type { LaneWorld, Person } from './lane-day.ts'
 import { inTime } from './lane-day-waits.ts'
 
-const PIECES_PER_TURN = 16
+const PIECES_AT_ONCE = 16
+const READING_MS = 8
 
 /** What became of a question. */
 export interface Asked {
@@ -87,8 +88,8 @@ export function createRequests({ url }: LaneWorld): Requests {
           for await (const chunk of await client.chat.completions.create(wish, { signal: leaving.signal })) {
             pieces += 1
             begin()
-            // Thousands come in a second, and what is there already is handed out without a turn of the loop.
-            if (pieces % PIECES_PER_TURN === 0) await nextTurn()
+            // Nobody reads faster, and the day goes on in this process too: what is there already is handed out without a turn of the loop.
+            if (pieces % PIECES_AT_ONCE === 0) await setTimeout(READING_MS)
             if (typeof chunk.choices[0]?.finish_reason === 'string') end = 'finished'
           }
         } catch (error) {
