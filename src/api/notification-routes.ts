@@ -3,7 +3,7 @@ import { userIdOf } from '../access/caller.ts'
 import { notificationListSchema } from '../contract/notification.ts'
 import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
-import { flagParam, numberParam } from './query.ts'
+import { flagParam, limitParam } from './query.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
 
 const tags = ['people']
@@ -23,12 +23,7 @@ const list = createRoute({
   request: {
     query: z.strictObject({
       unread: flagParam('true: only what is not marked as read.').optional(),
-      limit: numberParam({
-        min: 1,
-        max: MAX_ROWS,
-        whole: true,
-        description: `At most so many; default ${DEFAULT_ROWS}.`,
-      }).optional(),
+      limit: limitParam({ max: MAX_ROWS, fallback: DEFAULT_ROWS }),
     }),
   },
   responses: { 200: jsonAnswer(notificationListSchema, '`unread`: of all, also beyond `limit`.'), ...errorResponse },

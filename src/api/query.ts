@@ -93,3 +93,9 @@ function unknownText(key: string, known: readonly string[] | undefined): string 
   const hint = nearest === undefined ? '' : `did you mean ${nearest}? `
   return `there is no such field; ${hint}known are ${known.join(', ')}`
 }
+
+/** `?limit=` of a list. */
+export function limitParam({ max, fallback }: { readonly max: number; readonly fallback: number }) {
+  const description = `At most so many; default ${fallback}.`
+  return numberParam({ min: 1, max, whole: true, description }).optional()
+}

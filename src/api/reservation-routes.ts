@@ -11,7 +11,7 @@ import {
 } from '../contract/reservation.ts'
 import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
-import { flagParam, numberParam, reservationIdParams } from './query.ts'
+import { flagParam, limitParam, reservationIdParams } from './query.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
 import { refuseEmptyWindow, timeParam } from './time-param.ts'
 
@@ -48,12 +48,7 @@ const list = createRoute({
       status: statusParam.optional(),
       from: timeParam('Only those that end later.').optional(),
       to: timeParam('Only those that start before.').optional(),
-      limit: numberParam({
-        min: 1,
-        max: MAX_ROWS,
-        whole: true,
-        description: `At most so many; default ${DEFAULT_ROWS}.`,
-      }).optional(),
+      limit: limitParam({ max: MAX_ROWS, fallback: DEFAULT_ROWS }),
     }),
   },
   responses: { 200: jsonAnswer(reservationListSchema, 'One row per reservation.'), ...errorResponse },

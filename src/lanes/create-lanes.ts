@@ -1,6 +1,7 @@
 import { type Caller, nameOf, userIdOf } from '../access/caller.ts'
 import { DELETED_USER, type People } from '../access/people.ts'
 import type { LaneFile, LiveLanes } from '../config/lanes/live-lanes.ts'
+import { defaultProfileOf } from '../config/profiles/profiles-file.ts'
 import type { SchedulerSettings } from '../config/settings/scheduler-settings.ts'
 import type { NewEvent } from '../contract/events.ts'
 import type { LaneTarget } from '../contract/lane.ts'
@@ -85,7 +86,7 @@ export function createLanes(deps: LanesDeps): OpenLanes {
     try {
       return deps.models.targetOf(wanted.model, wanted.profile, runner)
     } catch {
-      return { kind: 'model', model: wanted.model, profile: wanted.profile ?? 'chat' }
+      return { kind: 'model', model: wanted.model, profile: wanted.profile ?? defaultProfileOf('llm') }
     }
   }
 

@@ -1,6 +1,6 @@
 import { type ReservationChange, type ReservationRow, reservationChangeSchema } from '../../contract/reservation.ts'
 import { isoTime, MINUTE_MS } from '../../kernel/units.ts'
-import { endBeforeStart, nextDayText } from '../booking-request.ts'
+import { type BookingOptions, endBeforeStart, nextDayText } from '../booking-request.ts'
 import { checked } from '../checked.ts'
 import { UsageError } from '../cli-error.ts'
 import { connect } from '../connect.ts'
@@ -10,15 +10,10 @@ import type { TimeZoneOption } from '../own-zone.ts'
 import { approvalText, reservationText, tellingConflicts } from '../reservation-words.ts'
 import { openTimes, readMinutes, type Times } from '../times.ts'
 
-export interface ReservationEditOptions extends GlobalOptions, TimeZoneOption {
-  readonly start?: string
-  readonly end?: string
-  readonly for?: string
-  readonly model?: string
-  readonly profile?: string
-  readonly exclusive?: boolean
-  readonly title?: string
-  readonly member?: readonly string[]
+/** What a booking says, as far as it is to be another. */
+type Changed = Partial<Omit<BookingOptions, 'owner' | 'repeat' | 'times' | 'until' | 'days'>>
+
+export interface ReservationEditOptions extends GlobalOptions, TimeZoneOption, Changed {
   /** False = nobody besides the owner. */
   readonly members?: boolean
 }
