@@ -163,6 +163,7 @@ export const files = {
       'default.model': 'An id from models.toml: what the lane runs when nobody has booked it. No `[default]`: nothing.',
       'default.profile': "The profile of that. Absent: the model's preferred one, else `chat`.",
       runner: 'The runner of what the lane runs, where the profile names none. Absent: by `device`.',
+      threads: 'Threads of its engine on the CPU; 0 = what the runner thinks best, often every core.',
       min_preload_s:
         'Seconds before a booking from which its model is loaded, at least; more where the load takes longer.',
       approval: '`required`: a booking counts once an admin has approved it.',

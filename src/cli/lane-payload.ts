@@ -13,6 +13,7 @@ export interface LaneKeyOptions {
   readonly model?: string
   readonly profile?: string
   readonly runner?: string
+  readonly threads?: number | null
   readonly minPreload?: number | null
   readonly approval?: string
   readonly allowExclusive?: boolean
@@ -31,6 +32,7 @@ const KEYS: readonly (readonly [keyof LaneKeyOptions, string])[] = [
   ['device', 'device'],
   ['profile', 'default.profile'],
   ['runner', 'runner'],
+  ['threads', 'threads'],
   ['minPreload', 'min_preload_s'],
   ['approval', 'approval'],
   ['allowExclusive', 'allow_exclusive'],
@@ -51,6 +53,7 @@ export function addLaneKeyOptions(command: Command): Command {
   command.option('--model <id>', 'what it runs when nobody has booked it (`hal0 model list`)')
   command.option('--profile <name>', 'with this profile (default: the one of the model)')
   command.option('--runner <runner>', 'the engine build (`hal0 runner list`; default: by device)')
+  number('--threads <n>', 'threads on the CPU, where several lanes share it; 0 = the engine decides (default: 0)', 0)
   number('--min-preload <seconds>', 'load at least so long before a booking starts (default: 180)', 0)
   command.option('--approval <none|required>', 'whether an admin has to approve bookings (default: none)')
   command.option('--allow-exclusive', 'it may be booked empty, for programs of one’s own')

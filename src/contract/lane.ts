@@ -115,6 +115,8 @@ export const laneConfigSchema = z.strictObject({
   /** What the lane runs when nobody booked it. */
   default: z.strictObject({ model: modelIdSchema, profile: name.optional() }).optional(),
   runner: z.string().min(1, 'expected a runner key').optional(),
+  /** Of the engine on the processor; 0 = the engine decides. */
+  threads: whole(0).default(0),
   min_preload_s: z.number('expected a number of seconds').nonnegative('expected 0 or more seconds').default(180),
   approval: oneOf(['none', 'required']).default('none'),
   allow_exclusive: z.boolean('expected true or false').default(false),

@@ -50,6 +50,7 @@ function slotOf({ name, config: lane }: LaneFile, target: LaneTarget): LaneSlotC
     name,
     type: 'llm',
     device: lane.device,
+    threads: lane.threads,
     autoload: false,
     pinned: false,
     unload_after_s: 0,

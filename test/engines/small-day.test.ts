@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { expect, it } from 'vitest'
 import type { Hal0Event } from '../../src/contract/events.ts'
 import type { ReservationRow } from '../../src/contract/reservation.ts'
@@ -14,6 +13,7 @@ import {
   SPARE_MS,
   TICK_MS,
 } from '../support/lane-day-plan.ts'
+import { startPulse } from '../support/lane-day-pulse.ts'
 import { createRequests, type Requests, type Stream, type Streamed } from '../support/lane-day-requests.ts'
 import { doneSteps, type Load, loadsOf, plannedSteps, type Step, timelineText } from '../support/lane-day-timeline.ts'
 import { becomes, until } from '../support/lane-day-waits.ts'
@@ -37,7 +37,7 @@ interface Scene {
   readonly served: Map<string, number>
   /** Bookings whose model was not there at their start. */
   readonly late: Booked[]
-  /** How long this process, daemon and clients in one, has stood still at most, ms. */
+  /** As of the pulse. */
   lagMs(): number
 }
 
@@ -285,17 +285,15 @@ async function countsBy(world: LaneWorld, by: 'reservation' | 'user'): Promise<R
 const tookMs = ({ beganMs, readyMs }: Load): number => readyMs - beganMs
 
 it('a day of two lanes: bookings, gaps, streams across their edges, people who walk in', async () => {
-  const delay = monitorEventLoopDelay({ resolution: 10 })
-  delay.enable()
   const world = await startLaneWorld()
+  const { lagMs } = startPulse(world.url)
   const requests = createRequests(world)
   const day = await planDay(world, requests)
-  const lagMs = () => delay.max / 1e6
   const scene: Scene = { world, day, requests, served: new Map(), late: [], lagMs }
   const plans = await Promise.all(LANES.map(async (lane) => ({ lane, plan: plannedSteps(await world.explain(lane)) })))
   const failure = await Promise.all([dayOfCpu0(scene), dayOfCpu1(scene)]).catch((error: unknown) => error)
   const events = await world.events()
-  console.log(timelineText(plans, events, day.zeroMs))
+  console.log(`${timelineText(plans, events, day.zeroMs)}\nstood still for ${Math.round(lagMs())} ms at most`)
   if (failure instanceof Error) throw failure
   for (const { lane, plan } of plans) {
     expectAsPlanned(lane, plan, doneSteps(lane, events, plan[0]?.atMs ?? 0), loadsOf(lane, events), lagMs())

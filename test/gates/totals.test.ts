@@ -11,7 +11,11 @@ interface Totals {
 interface Suite {
   readonly name: string
   readonly status: string
-  readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[]
+  readonly assertionResults: readonly {
+    readonly status: string
+    readonly fullName: string
+    readonly failureMessages?: readonly string[]
+  }[]
 }
 
 const path: string = join(fileURLToPath(new URL('../..', import.meta.url)), 'scripts/gates/totals.mjs')
@@ -41,6 +45,19 @@ describe('what one run amounts to', () => {
     ['skipped tests', report(suite('passed', 'passed', 'skipped', 'pending', 'todo')), 0, { passed: 1, failed: 0 }],
   ])('%s', (_what, given, exitCode, expected) => {
     expect(totalsOf('unit', given, exitCode, false)).toMatchObject(expected)
+  })
+
+  it('tells why a test failed, in few lines', () => {
+    const failureMessages = [`Error: expected 4\n${'at somewhere\n'.repeat(40)}`]
+    const failed = { status: 'failed', fullName: 'adds', failureMessages }
+    const [said = ''] = totalsOf(
+      'unit',
+      report({ ...suite('failed'), assertionResults: [failed] }),
+      1,
+      false,
+    ).complaints
+    expect(said.split('\n')).toHaveLength(18)
+    expect(said).toMatch(/^unit: failed: adds\n {4}Error: expected 4\n {4}at somewhere\n[^]*…$/)
   })
 
   it('counts a skipped test as failed where nothing may be skipped, and names it', () => {

@@ -15,7 +15,7 @@ const HELLO_F16_GGUF = fileURLToPath(new URL('../../models/hello-f16.gguf', impo
 const LLAMA_SERVER = process.env['HAL0_TEST_LLAMA_SERVER']
 
 /** The day's settings, in seconds: those of `[scheduler]`, and how long before a booking its lane gets ready at least. */
-export const SCHEDULER = { tick_seconds: 1, buffer_seconds: 1, drain_seconds: 3, stop_timeout_seconds: 3 } as const
+export const SCHEDULER = { tick_seconds: 1, buffer_seconds: 1, drain_seconds: 3, stop_timeout_seconds: 6 } as const
 export const MIN_PRELOAD_S = 2
 
 export const LANES = ['cpu0', 'cpu1'] as const
@@ -93,7 +93,15 @@ export async function startLaneWorld(): Promise<LaneWorld> {
   const [ada, ben] = [await addUser('ada', 'member', admin), await addUser('ben', 'member', admin)]
   await call(admin, 'POST', '/api/profiles', { name: 'day', flags: FLAGS })
   const runner = LLAMA_SERVER === undefined ? 'embedded' : 'cpu'
-  const own = { device: 'cpu', runner, min_preload_s: MIN_PRELOAD_S, allow_exclusive: true, limits: { min_minutes: 0 } }
+  // One thread each: engines that share cores wait for their own threads by spinning, and all else on the machine waits for them.
+  const own = {
+    device: 'cpu',
+    runner,
+    threads: 1,
+    min_preload_s: MIN_PRELOAD_S,
+    allow_exclusive: true,
+    limits: { min_minutes: 0 },
+  }
   await call(admin, 'POST', '/api/lanes', { name: 'cpu0', ...own, default: { model: 'hello', profile: 'day' } })
   await call(admin, 'POST', '/api/lanes', { name: 'cpu1', ...own })
 
