@@ -28,6 +28,7 @@ import { watchPressure } from './slots/admission/watch-pressure.ts'
 import { takeSurvivors } from './slots/adoption/take-survivors.ts'
 import { createSlotEffects } from './slots/effects.ts'
 import type { LaneBindings } from './slots/lane-bindings.ts'
+import { createKeptWrites } from './slots/launch/kept-writes.ts'
 import { createMissingFiles } from './slots/launch/pull-missing.ts'
 import type { LoadListener } from './slots/life/life-ports.ts'
 import type { PortPool } from './slots/port-pool.ts'
@@ -96,6 +97,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
   let rows: () => readonly SlotRow[] = () => []
   const metrics = createMetrics({ rows: () => rows(), lanes: deps.laneRows, loads: store.loads })
   const subscription = bus.subscribe({ onEvent: (event) => metrics.onEvent(event) })
+  const kept = createKeptWrites({ clock, log, bus })
   const adoptions = new Map(await takeSurvivors({ home, source, runtime, runners, ports, clock, bus, log }))
   /** Both come into being with the slots, which they know. */
   let opened: { readonly desk: OpenMemoryDesk; readonly pressure: { close(): void } } | undefined
@@ -112,7 +114,10 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
     log,
     adoptions,
     settings: deps.settings,
-    effects: createSlotEffects({ home, source, runners, ports, clock, missing: createMissingFiles(home, deps.pulls) }),
+    effects: createSlotEffects({
+      ...{ home, source, runners, ports, clock, kept },
+      missing: createMissingFiles(home, deps.pulls),
+    }),
     openDesk: (residents) => {
       const deskDeps = { meter, residents, clock, log, bus, settings: () => deskSettingsOf(live.settings()) }
       const desk = createMemoryDesk(deskDeps)
@@ -183,6 +188,7 @@ export async function openFleet(deps: FleetDeps): Promise<Fleet> {
       await arbiter.close()
     },
     close: async () => {
+      kept.close()
       desk.close()
       subscription.close()
     },

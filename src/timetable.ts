@@ -141,12 +141,19 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
     slotOf: (name) => createLaneSlot({ name, slots, targets, bus }),
     slotRow: (name) => slots.row(name),
     describeHolders: (lane) => memory.describeHolders(lane),
+    missingGpus: (lane) => memory.missingGpus(lane),
     onRetired: (lane) => void forget(lane),
   })
   later.lanes = lanes
   const files = createLaneAdmin({ home, knownRunners: deps.knownRunners, written: deps.settingsWritten })
   const openBookings = (lane: string) => calendar.upcoming(lane, clock.nowMs()).filter(isBlocking)
+  /** Only where somebody claims a card: asking drivers takes a while. */
+  async function lookAtCards(): Promise<void> {
+    if (liveLanes.all().some(({ config }) => config.gpus.length > 0)) await memory.look()
+  }
   lanes.look()
+  // A driver that is slow delays no start; what it shows is told when it has answered.
+  void lookAtCards().then(() => lanes.look())
 
   return {
     lanes,
@@ -169,7 +176,7 @@ export async function openTimetable(deps: TimetableDeps): Promise<Timetable> {
     adoptLocal: (userId) => book.adoptLocal(userId),
     releaseUser: (userId, why, by) => book.releaseUser(userId, why, by),
     look: async () => {
-      await models.refresh()
+      await Promise.all([models.refresh(), lookAtCards()])
       lanes.look()
     },
     close: async () => {

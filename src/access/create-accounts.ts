@@ -7,12 +7,14 @@ import { HOUR_MS, SECOND_MS } from '../kernel/units.ts'
 import { createAccountJournal } from './accounts/account-journal.ts'
 import { AccountMemory } from './accounts/account-memory.ts'
 import { type AccountTables, openAccountTables } from './accounts/account-tables.ts'
+import { createAuditTrail } from './accounts/audit-trail.ts'
 import { createCredentialsCheck } from './accounts/credentials-check.ts'
 import { createDoors } from './accounts/doors.ts'
 import { createLateWrites } from './accounts/late-writes.ts'
 import { createKeyManagement } from './accounts/manage-keys.ts'
 import { createSessionManagement } from './accounts/manage-sessions.ts'
 import { createUserManagement } from './accounts/manage-users.ts'
+import { noteLimitReached } from './accounts/note-limit-reached.ts'
 import { createSignInAttempts } from './accounts/sign-in-attempts.ts'
 import { type Caller, LOCAL_USER_ID } from './caller.ts'
 import type { Credentials } from './credentials.ts'
@@ -84,7 +86,7 @@ export function createAccounts(deps: AccountsDeps): AccountRooms {
   const sessions = createSessionManagement({
     ...context,
     passwords,
-    attempts: createSignInAttempts(clock, limit),
+    attempts: createSignInAttempts(clock, limit, noteLimitReached({ memory, journal })),
     check,
     late,
     setUpToken,
@@ -98,6 +100,7 @@ export function createAccounts(deps: AccountsDeps): AccountRooms {
     ...users,
     ...createKeyManagement(context),
     ...sessions,
+    audit: createAuditTrail(journal, clock),
     key: check.key,
     session: check.session,
     byId: (id) => memory.byId(id),

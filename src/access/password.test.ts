@@ -30,7 +30,7 @@ const cheap = { ln: 4, r: 1, p: 1 }
 describe('passwords', () => {
   it('are kept as a hash that holds its cost and a salt of its own', async () => {
     const passwords = createPasswords(cheap)
-    const [one, two] = [await passwords.hash('a long password'), await passwords.hash('a long password')]
+    const [one, two] = [await passwords.hash('a long password', 'ann'), await passwords.hash('a long password', 'ann')]
     expect(one).toMatch(/^\$scrypt\$ln=4,r=1,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
     expect(one).not.toBe(two)
     expect(await passwords.verify('a long password', one)).toBe(true)
@@ -41,12 +41,12 @@ describe('passwords', () => {
 
   it('are the same however their letters were typed', async () => {
     const passwords = createPasswords(cheap)
-    expect(await passwords.verify('gru\u0308n und blau', await passwords.hash('gr\u00fcn und blau'))).toBe(true)
+    expect(await passwords.verify('gru\u0308n und blau', await passwords.hash('gr\u00fcn und blau', 'ann'))).toBe(true)
   })
 
   it('cost as much for nobody as for somebody, and are compared in constant time', async () => {
     const passwords = createPasswords(cheap)
-    const stored = await passwords.hash('a long password')
+    const stored = await passwords.hash('a long password', 'ann')
     const costs: unknown[] = []
     for (const hash of [
       stored,
@@ -67,20 +67,37 @@ describe('passwords', () => {
     ])
   })
 
-  it('are hashed two at a time; whoever finds too many waiting comes back later', async () => {
+  it('are checked two at a time; whoever finds too many waiting comes back later', async () => {
     const passwords = createPasswords(cheap)
-    const all = Array.from({ length: 30 }, () => passwords.hash('a long password'))
+    const all = Array.from({ length: 30 }, () => passwords.verify('a long password', undefined))
     const done = await Promise.allSettled(all)
     expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(18)
     const refused = all[29]
     if (refused !== undefined)
       expect(await failure(refused)).toMatchObject({ code: 'auth.rate_limited', retryAfterS: 5 })
-    expect(await passwords.hash('a long password')).toContain('scrypt')
+    expect(await passwords.hash('a long password', 'ann')).toContain('scrypt')
+  })
+
+  // One user with 18 changes at once kept everybody else from signing in.
+  it('that are set leave room: for others who set theirs, and for all who sign in', async () => {
+    const passwords = createPasswords(cheap)
+    const change = (by: string, count: number) =>
+      Array.from({ length: count }, () => passwords.hash('a long password', by))
+    const [ann, bob, cat] = [change('ann', 18), change('bob', 18), change('cat', 1)]
+    const signIns = Array.from({ length: 8 }, () => passwords.verify('a long password', undefined))
+    const madeOf = async (all: readonly Promise<unknown>[]) =>
+      (await Promise.allSettled(all)).filter(({ status }) => status === 'fulfilled').length
+    expect(await Promise.all([ann, bob, cat, signIns].map(madeOf))).toEqual([6, 4, 0, 8])
+    const refused = ann[17]
+    if (refused !== undefined)
+      expect(await failure(refused)).toMatchObject({ code: 'auth.rate_limited', retryAfterS: 5 })
+    // Their places are free again.
+    expect(await madeOf([...change('cat', 6), ...change('ann', 4)])).toBe(10)
   })
 
   it('cost what they should, and have the memory for it', async () => {
     expect(PASSWORD_COST).toEqual({ ln: 15, r: 8, p: 3 })
     const passwords = createPasswords()
-    expect(await passwords.verify('a long password', await passwords.hash('a long password'))).toBe(true)
+    expect(await passwords.verify('a long password', await passwords.hash('a long password', 'ann'))).toBe(true)
   })
 })

@@ -18,25 +18,34 @@ const SALT_BYTES = 16
 const MAX_RUNNING = 2
 /** Who comes later is asked to come back: memory and patience are bounded. */
 const MAX_WAITING = 16
+/** New passwords that are hashed or wait, so that there is always room for people who sign in. */
+const MAX_CHANGES = 10
+/** Of those, one person's: nobody keeps the others from changing theirs. */
+const MAX_CHANGES_OF_ONE = 6
 const BUSY_RETRY_S = 5
 
 /** Hashes passwords off the main thread, a few at a time. */
 export interface Passwords {
-  /** The text to be kept: it holds its own salt and cost. Errors: `auth.rate_limited` while too many wait. */
-  hash(password: string): Promise<string>
-  /** `stored` undefined = nobody, or nobody with a password: costs the same time, and is never right. Errors: as `hash`. */
+  /**
+   * The text to be kept: it holds its own salt and cost. `by`: id of who wants it; one person's and all people's are bounded, so that they do not fill
+   * the queue of those who sign in. Errors: `auth.rate_limited` while too many wait.
+   */
+  hash(password: string, by: string): Promise<string>
+  /** `stored` undefined = nobody, or nobody with a password: costs the same time, and is never right. Errors: `auth.rate_limited` while too many wait. */
   verify(password: string, stored: string | undefined): Promise<boolean>
 }
 
 export function createPasswords(cost: PasswordCost = PASSWORD_COST): Passwords {
   const nobody: Stored = { cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
   const inTurn = createTurns()
+  const asChange = createChangeBounds()
   return {
-    async hash(password) {
-      const salt = randomBytes(SALT_BYTES)
-      const hash = await inTurn(() => derive(password, salt, cost))
-      return write({ cost, salt, hash })
-    },
+    hash: (password, by) =>
+      asChange(by, async () => {
+        const salt = randomBytes(SALT_BYTES)
+        const hash = await inTurn(() => derive(password, salt, cost))
+        return write({ cost, salt, hash })
+      }),
     async verify(password, stored) {
       const known = stored === undefined ? undefined : read(stored)
       const { cost: own, salt, hash } = known ?? nobody
@@ -92,9 +101,7 @@ function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   return async (work) => {
     if (running >= MAX_RUNNING) {
       if (waiting.length >= MAX_WAITING) {
-        throw Hal0Error.of('auth.rate_limited', 'Too many passwords are being checked at this moment', {
-          retryAfterS: BUSY_RETRY_S,
-        })
+        throw tooMany('Too many passwords are being checked at this moment')
       }
       // The place is handed over, so nobody slips in between.
       await new Promise<void>((resolve) => waiting.push(resolve))
@@ -107,4 +114,28 @@ function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
       else next()
     }
   }
+}
+
+function createChangeBounds(): <T>(by: string, work: () => Promise<T>) => Promise<T> {
+  const counts = new Map<string, number>()
+  let all = 0
+  return async (by, work) => {
+    const own = counts.get(by) ?? 0
+    if (own >= MAX_CHANGES_OF_ONE) throw tooMany('You set too many passwords at this moment')
+    if (all >= MAX_CHANGES) throw tooMany('Too many passwords are being set at this moment')
+    counts.set(by, own + 1)
+    all++
+    try {
+      return await work()
+    } finally {
+      const left = (counts.get(by) ?? 1) - 1
+      if (left === 0) counts.delete(by)
+      else counts.set(by, left)
+      all--
+    }
+  }
+}
+
+function tooMany(message: string): Hal0Error {
+  return Hal0Error.of('auth.rate_limited', message, { retryAfterS: BUSY_RETRY_S })
 }

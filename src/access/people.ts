@@ -1,4 +1,5 @@
 import type { KeyMade, KeyRequest, KeyRow, UserChange, UserMade, UserRequest, UserRow } from '../contract/user.ts'
+import type { AuditTrail } from './audit.ts'
 import type { Caller } from './caller.ts'
 
 /** How messages and rows name somebody who is no user any more. */
@@ -29,6 +30,8 @@ export interface People {
 
 /** Users and keys as admins (and people themselves) manage them. Every write is in the store when it resolves. Source: SPEC 14. */
 export interface Accounts extends People {
+  /** Who did what. */
+  readonly audit: AuditTrail
   /** In order of name. Errors: none. */
   users(): readonly UserRow[]
   /** The first one has to be an admin. Errors: `validation.invalid`, `auth.forbidden`, `lane.store_unavailable`. */

@@ -133,6 +133,25 @@ describe('a session', () => {
     expect(again.session(token).ok).toBe(true)
   })
 
+  it.each([0.5, 1, 1.5])('of %s h does not end under somebody who uses it', async (hours) => {
+    world.settings.sessionHours = hours
+    const token = tokenOf((await signIn()).cookie)
+    for (let uses = 0; uses < 30; uses++) {
+      await world.clock.advance((hours * HOUR_MS) / 10)
+      expect([uses, accounts.session(token).ok]).toEqual([uses, true])
+    }
+    await world.clock.advance(hours * HOUR_MS)
+    expect(accounts.session(token).ok).toBe(false)
+  })
+
+  it('is cut at its next use where the setting is shorter by then', async () => {
+    const token = tokenOf((await signIn()).cookie)
+    world.settings.sessionHours = 2
+    accounts.session(token)
+    await world.clock.advance(2 * HOUR_MS)
+    expect(accounts.session(token).ok).toBe(false)
+  })
+
   it('ends by signing out, a new password, disabling, and removing', async () => {
     await accounts.createUser({ name: 'zoe', role: 'admin' }, LOCAL)
     const ends = [

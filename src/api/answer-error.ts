@@ -2,8 +2,8 @@ import { HTTPException } from 'hono/http-exception'
 import { type ErrorAnswer, errorAnswer } from '../contract/error-answer.ts'
 import { Hal0Error, toHal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
+import { maskKeys } from '../kernel/mask-keys.ts'
 import type { ApiRequest } from './api-context.ts'
-import { maskKeys } from './rules/mask-keys.ts'
 
 /** Whatever a route threw. What is no Hal0Error is a fault of hal0: logged here with its stack, answered without its text. */
 export function answerThrown(thrown: unknown, c: ApiRequest, log: Log): Response {

@@ -4,9 +4,12 @@ import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import type { Guard, OpenDoor } from '../access/guard.ts'
 import { errorAnswer } from '../contract/error-answer.ts'
 import { Hal0Error, messageOf } from '../kernel/errors.ts'
+import { maskKeys } from '../kernel/mask-keys.ts'
 import { newRequestId } from '../kernel/request-id.ts'
 import { answerThrown, respond } from './answer-error.ts'
 import type { ApiContext, ApiEnv } from './api-context.ts'
+import { createAuditDoor } from './audit-door.ts'
+import { addAuditRoutes } from './audit-routes.ts'
 import { addCalendarRoutes } from './calendar-routes.ts'
 import { addCapacityRoute } from './capacity-route.ts'
 import { addComfyuiRoutes } from './comfyui-routes.ts'
@@ -31,7 +34,6 @@ import { refuseUnknownQuery } from './refuse-unknown-query.ts'
 import { addReservationActions } from './reservation-actions.ts'
 import { addReservationRoutes } from './reservation-routes.ts'
 import { errorResponse, jsonAnswer } from './responses.ts'
-import { maskKeys } from './rules/mask-keys.ts'
 import { addSessionRoutes } from './session-routes.ts'
 import { addSlotActions } from './slot-actions.ts'
 import { addSlotAdminRoutes } from './slot-admin-routes.ts'
@@ -63,7 +65,10 @@ export function createApi(options: ApiOptions): ApiListener {
     errorHandler(thrown) {
       const requestId = newRequestId()
       // Not the error itself: a URL that cannot be read is one of its fields, with the query.
-      log.warn({ request_id: requestId, reason: messageOf(thrown).split('?', 1)[0] }, 'a request could not be read')
+      log.warn(
+        { request_id: requestId, reason: maskKeys(messageOf(thrown).split('?', 1)[0] ?? '') },
+        'a request could not be read',
+      )
       const error = Hal0Error.of('request.invalid', 'The request line or the Host header cannot be read as a URL.')
       return respond(errorAnswer(error, requestId))
     },
@@ -103,6 +108,7 @@ export function buildApp(options: ApiOptions): OpenAPIHono<ApiEnv> {
     c.res.headers.set('x-request-id', c.get('requestId'))
     if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
   })
+  app.use(createAuditDoor(options))
   app.use(createGate(options))
   app.use(refuseUnknownQuery(app))
   addSlotRoutes(app, context)
@@ -126,6 +132,7 @@ export function buildApp(options: ApiOptions): OpenAPIHono<ApiEnv> {
   addUserRoutes(app, context)
   addKeyRoutes(app, context)
   addSessionRoutes(app, context)
+  addAuditRoutes(app, context)
   addNotificationRoutes(app, context)
   addConfigRoutes(app, context)
   addComfyuiRoutes(app, context)

@@ -1,5 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
-import { laneConfigAnswerSchema, laneListSchema, laneRowSchema } from '../contract/lane.ts'
+import type { Caller } from '../access/caller.ts'
+import { laneConfigAnswerSchema, laneConfigWrittenSchema, laneListSchema, laneRowSchema } from '../contract/lane.ts'
 import { NAME_PATTERN, NAME_RULE } from '../contract/names.ts'
 import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
@@ -29,7 +30,10 @@ const create = createRoute({
   summary: 'A new lane',
   middleware: readJsonBody(laneCreateSchema),
   request: { body: jsonBody(laneCreateSchema, 'The keys of a lane file, and `name`.') },
-  responses: { 201: jsonAnswer(laneConfigAnswerSchema, 'What its file says.'), ...errorResponse },
+  responses: {
+    201: jsonAnswer(laneConfigWrittenSchema, 'What its file says, and what is worth knowing.'),
+    ...errorResponse,
+  },
 })
 
 const show = createRoute({
@@ -72,7 +76,10 @@ const updateConfig = createRoute({
     params: laneNameParams,
     body: jsonBody(laneFileSchema, 'Keys that are absent stay as they are; null deletes one.'),
   },
-  responses: { 200: jsonAnswer(laneConfigAnswerSchema, 'The file as it is now.'), ...errorResponse },
+  responses: {
+    200: jsonAnswer(laneConfigWrittenSchema, 'The file as it is now, and what is worth knowing.'),
+    ...errorResponse,
+  },
 })
 
 /** Errors: those of Lanes and LaneAdmin. Source: SPEC 12, 16. */
@@ -84,7 +91,9 @@ export function addLaneRoutes(app: OpenAPIHono<ApiEnv>, { ports: { lanes, laneFi
   app.openapi(create, async (c) => {
     const { name, ...config } = c.req.valid('json')
     const made = await laneFiles.create(name, config)
-    return c.json(made, 201, { location: `/api/lanes/${encodeURIComponent(made.name)}` })
+    return c.json({ ...made, warnings: warningsOf(made.name, callerOf(c)) }, 201, {
+      location: `/api/lanes/${encodeURIComponent(made.name)}`,
+    })
   })
   app.openapi(show, (c) => {
     const caller = callerOf(c)
@@ -95,7 +104,17 @@ export function addLaneRoutes(app: OpenAPIHono<ApiEnv>, { ports: { lanes, laneFi
     return c.body(null, 204)
   })
   app.openapi(showConfig, async (c) => c.json(await laneFiles.config(c.req.valid('param').name), 200))
-  app.openapi(updateConfig, async (c) =>
-    c.json(await laneFiles.update(c.req.valid('param').name, c.req.valid('json')), 200),
-  )
+  app.openapi(updateConfig, async (c) => {
+    const changed = await laneFiles.update(c.req.valid('param').name, c.req.valid('json'))
+    return c.json({ ...changed, warnings: warningsOf(changed.name, callerOf(c)) }, 200)
+  })
+
+  /** A lane that does not run (yet) has none. */
+  function warningsOf(name: string, by: Caller): string[] {
+    try {
+      return lanes.row(name, by).warnings
+    } catch {
+      return []
+    }
+  }
 }

@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi'
 import { Hal0Error } from '../kernel/errors.ts'
+import { maskKeys } from '../kernel/mask-keys.ts'
 import { selectNearest } from '../kernel/nearest-word.ts'
 import { knownFields } from './json-body.ts'
-import { maskKeys } from './rules/mask-keys.ts'
 
 /** A number in a query string, in plain decimal notation; `min ≤ n ≤ max`. */
 export function numberParam(range: {

@@ -20,12 +20,17 @@ export function timeParam(description: string) {
     .openapi({ type: 'string', format: 'date-time', param: { description } })
 }
 
-/** Errors: `validation.invalid` naming `from` unless it is before `to`. */
-export function refuseEmptyWindow(fromMs: number, toMs: number): void {
+/** `names`: of the two parameters. Errors: `validation.invalid` naming the first unless it is before the second. */
+export function refuseEmptyWindow(
+  fromMs: number,
+  toMs: number,
+  names = ['from', 'to'] as readonly [string, string],
+): void {
   if (fromMs < toMs) return
-  const message = 'expected a time before `to`'
-  throw Hal0Error.of('validation.invalid', `The query string is not valid. from: ${message}.`, {
-    param: 'from',
-    details: { fields: [{ param: 'from', message }] },
+  const [param, other] = names
+  const message = `expected a time before \`${other}\``
+  throw Hal0Error.of('validation.invalid', `The query string is not valid. ${param}: ${message}.`, {
+    param,
+    details: { fields: [{ param, message }] },
   })
 }

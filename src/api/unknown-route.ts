@@ -2,7 +2,6 @@ import { errorAnswer } from '../contract/error-answer.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { respond } from './answer-error.ts'
 import type { ApiRequest } from './api-context.ts'
-import { maskKeys } from './rules/mask-keys.ts'
 
 interface KnownRoute {
   readonly method: string
@@ -16,17 +15,16 @@ interface KnownRoute {
  */
 export function answerUnknownRoute(c: ApiRequest, routes: readonly KnownRoute[]): Response {
   const { method, path } = c.req
-  const told = maskKeys(path)
   const methods = new Set(routes.filter((route) => matches(route.path, path)).map((route) => route.method))
   const requestId = c.get('requestId')
   if (methods.size === 0) {
     const hint = path.startsWith('/api/models/') ? ' A / inside a model id is written %2F.' : ''
-    const message = `There is no ${told}; GET /api/openapi.json lists the routes.${hint}`
+    const message = `There is no ${path}; GET /api/openapi.json lists the routes.${hint}`
     return respond(errorAnswer(Hal0Error.of('request.invalid', message), requestId, { status: 404 }))
   }
   if (methods.has('GET')) methods.add('HEAD')
   const allow = [...methods].toSorted().join(', ')
-  const message = `${told} does not take ${method}; it takes ${allow}.`
+  const message = `${path} does not take ${method}; it takes ${allow}.`
   return respond(errorAnswer(Hal0Error.of('request.invalid', message), requestId, { status: 405 }), { allow })
 }
 

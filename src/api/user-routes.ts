@@ -5,7 +5,6 @@ import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
 import { userParams } from './query.ts'
 import { errorResponse, goneAnswer, jsonAnswer } from './responses.ts'
-import { maskKeys } from './rules/mask-keys.ts'
 
 const tags = ['people']
 
@@ -69,7 +68,7 @@ export function addUserRoutes(app: OpenAPIHono<ApiEnv>, { ports: { accounts } }:
     const { user } = c.req.valid('param')
     const found = accounts.users().find(({ id, name }) => id === user || name === user.toLowerCase())
     if (found !== undefined) return c.json(found, 200)
-    throw new HTTPException(404, { message: `There is no user ${JSON.stringify(maskKeys(user))}.` })
+    throw new HTTPException(404, { message: `There is no user ${JSON.stringify(user)}.` })
   })
   app.openapi(change, async (c) =>
     c.json(await accounts.changeUser(c.req.valid('param').user, c.req.valid('json'), callerOf(c)), 200),

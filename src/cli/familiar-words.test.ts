@@ -15,6 +15,10 @@ it.each([
   ['lanes gpu0', 'hal0 lane list'],
   ['users', 'hal0 user list'],
   ['--home /x keys --json', 'hal0 key list'],
+  ['reservation bookings', 'hal0 reservation list'],
+  ['reservations bookings', 'hal0 reservation list'],
+  ['lane bookings gpu0', 'hal0 reservation list'],
+  ['lane frobnicate', undefined],
   ['frobnicate', undefined],
 ])('%s: %s', (line, command) => {
   expect(familiarCommand(line.split(' '), isCommand)).toBe(command)

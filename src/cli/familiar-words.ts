@@ -59,9 +59,11 @@ export function familiarCommand(
   const words = args.filter((word, nth) => !word.startsWith('-') && !OPTIONS_WITH_VALUE.has(args[nth - 1] ?? ''))
   const [first = '', verb] = words
   const noun = NOUNS.get(first)
-  if (noun !== undefined) {
-    const wanted = FAMILIAR.get(`${noun} ${verb}`)
-    return wanted ?? `hal0 ${noun} ${verb !== undefined && isCommand(noun, verb) ? verb : 'list'}`
-  }
-  return FAMILIAR.get(words.slice(0, 2).join(' ')) ?? FAMILIAR.get(first)
+  const wanted = FAMILIAR.get(`${noun ?? first} ${verb}`)
+  if (wanted !== undefined) return wanted
+  if (noun !== undefined && verb !== undefined && isCommand(noun, verb)) return `hal0 ${noun} ${verb}`
+  // What a noun holds, or another thing: `reservation bookings`, `lane reservations`.
+  const things = NOUNS.get(verb ?? '') ?? noun
+  if (things !== undefined) return `hal0 ${things} list`
+  return FAMILIAR.get(first)
 }

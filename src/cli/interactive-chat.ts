@@ -3,13 +3,20 @@ import type { ChatMessage } from '../client/chat.ts'
 import type { Hal0Client } from '../client/client.ts'
 import { UnreachableError } from '../client/client-errors.ts'
 import { describeError, errorLines } from './describe-error.ts'
+import type { GlobalOptions } from './globals.ts'
 import type { Output } from './output.ts'
+import { inOwnTimes } from './own-times.ts'
 
 /**
  * A conversation on a terminal; everything said so far goes along with each question. Ctrl-C stops the running answer, Ctrl-D leaves.
  * A failed or stopped question is forgotten, so that the next one starts from what was answered. Errors: UnreachableError.
  */
-export async function chatInteractively(client: Hal0Client, slot: string, output: Output): Promise<void> {
+export async function chatInteractively(
+  client: Hal0Client,
+  slot: string,
+  output: Output,
+  globals: GlobalOptions,
+): Promise<void> {
   const said: ChatMessage[] = []
   let answering: AbortController | undefined
   const terminal = createInterface({ input: process.stdin, output: process.stdout, prompt: '> ' })
@@ -25,7 +32,7 @@ export async function chatInteractively(client: Hal0Client, slot: string, output
     for await (const line of terminal) {
       if (line.trim() !== '') {
         answering = new AbortController()
-        await answer(client, slot, said, line, answering.signal, output)
+        await answer(client, slot, said, line, answering.signal, output, globals)
         answering = undefined
       }
       terminal.prompt()
@@ -43,6 +50,7 @@ async function answer(
   question: string,
   signal: AbortSignal,
   output: Output,
+  globals: GlobalOptions,
 ): Promise<void> {
   const messages: ChatMessage[] = [...said, { role: 'user', content: question }]
   let text = ''
@@ -57,6 +65,6 @@ async function answer(
     output.write('\n')
     if (signal.aborted) return output.note('(stopped)')
     if (thrown instanceof UnreachableError) throw thrown
-    output.note(errorLines(describeError(thrown)).trimEnd())
+    output.note(errorLines(describeError(await inOwnTimes(thrown, globals))).trimEnd())
   }
 }

@@ -44,6 +44,13 @@ const KEYS: readonly (readonly [keyof LaneKeyOptions, string])[] = [
   ['maxHoursPerWeek', 'limits.max_hours_per_week'],
 ]
 
+/** The option for a key of the lane file that was typed like one: `--no-show` (`no_show_minutes`) is `--release-unused`. Undefined = for none. Pure. */
+export function laneOptionFor(typed: string): string | undefined {
+  const words = typed.replace(/^--/, '').replaceAll('-', '_')
+  const own = KEYS.find(([, key]) => (key.split('.').at(-1) ?? '').startsWith(words))?.[0]
+  return own === undefined ? undefined : `--${own.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
 /** Adds the options of `LaneKeyOptions`, but `--unset`. */
 export function addLaneKeyOptions(command: Command): Command {
   const number = (flags: string, text: string, low: number) =>

@@ -3,7 +3,7 @@ import { CONFLICT, LANE, RESERVATION } from '../../test/support/lane-answers.ts'
 import { nextDayText } from './booking-request.ts'
 import { keyText } from './commands/usage.ts'
 import { whoText } from './commands/user-show.ts'
-import { keysOf, lanePayloadOf } from './lane-payload.ts'
+import { keysOf, laneOptionFor, lanePayloadOf } from './lane-payload.ts'
 import { bookingText, effectText, laneRemark, targetText } from './lane-words.ts'
 import { approvalText, conflictLines, reservationText } from './reservation-words.ts'
 import { openZone } from './time-zone.ts'
@@ -35,6 +35,7 @@ it.each([
     { is_fallback: false, failures: [], config_problem: 'gpu0.toml: gpus: expected a list' },
     'gpu0.toml: gpus: expected a list',
   ],
+  [{ is_fallback: false, failures: [], warnings: ['r1 stays'] }, 'r1 stays'],
   [{ is_fallback: false, failures: [], store_problem: 'disk full' }, 'bookings cannot be read: disk full'],
 ])('what is to know of a lane: %j', (changed, text) => {
   expect(laneRemark({ ...LANE, ...changed })).toBe(text)
@@ -132,4 +133,15 @@ describe('the keys of a lane as typed', () => {
     const patch = lanePayloadOf({ maxHours: null, gpus: '0', model: 'hello' })
     expect(keysOf(patch)).toEqual(['default.model', 'limits.max_hours', 'gpus'])
   })
+})
+
+// Who has read of a key in the docs types it as an option.
+it.each([
+  ['--no-show', '--release-unused'],
+  ['--no-show-minutes', '--release-unused'],
+  ['--max-open-per-user', '--max-open'],
+  ['--min-preload-s', '--min-preload'],
+  ['--frobnicate', undefined],
+])('%s of a lane: %s', (typed, option) => {
+  expect(laneOptionFor(typed)).toBe(option)
 })

@@ -36,6 +36,7 @@ export function laneRemark(row: LaneRow): string {
     row.store_problem === null ? '' : `bookings cannot be read: ${row.store_problem}`,
     row.is_fallback ? `fallback: ${targetText(row.target)} cannot be loaded now` : '',
     failure === undefined ? '' : `${targetText(failure.target)}: ${failure.message}`,
+    ...row.warnings,
   ]
     .filter((part) => part !== '')
     .join('; ')

@@ -30,3 +30,14 @@ export function onOff(text: string): boolean | null {
 export function collect(text: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), text]
 }
+
+/** As `collect`, of certain words; blanks in them may stand for their underscores. Throws what commander tells as wrong usage. */
+export function collectOf<Word extends string>(
+  words: readonly Word[],
+): (text: string, before: readonly Word[] | undefined) => readonly Word[] {
+  return (text, before) => {
+    const word = words.find((one) => one === text.trim().toLowerCase().replaceAll(/[ -]/g, '_'))
+    if (word === undefined) throw new InvalidArgumentError(`Expected one of ${words.join(', ')}.`)
+    return [...(before ?? []), word]
+  }
+}

@@ -23,13 +23,19 @@ import { describeError, type ErrorReport, errorLines } from './describe-error.ts
 import { refuseEmptyWords } from './empty-words.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { familiarCommand } from './familiar-words.ts'
+import type { GlobalOptions } from './globals.ts'
+import { laneOptionFor } from './lane-payload.ts'
 import { MAX_PORT, wholeNumber } from './option-parsers.ts'
+import { inOwnTimes } from './own-times.ts'
 
 /** Runs one command line (without `node` and script) and resolves with its exit code; never rejects. Source: SPEC 18. */
 export async function runCommandLine(args: readonly string[]): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT.ok
+  let options: GlobalOptions = {}
   const program = buildProgram((code) => {
     exitCode = code
+  }).hook('preAction', (_program, command) => {
+    options = command.optsWithGlobals()
   })
   // Not the parsed option: what is wrong may stand before it.
   const isJson = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json')
@@ -42,18 +48,26 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
       const code = usageExit(thrown)
       const isCommand = (noun: string, verb: string) =>
         program.commands.find((one) => one.name() === noun)?.commands.some((one) => one.name() === verb) === true
-      const meant = thrown.code === 'commander.unknownCommand' ? familiarCommand(args, isCommand) : undefined
+      const meant =
+        thrown.code === 'commander.unknownCommand' ? familiarCommand(args, isCommand) : optionOf(thrown, args)
       if (isJson && code !== EXIT.ok) {
         process.stderr.write(`${JSON.stringify(usageReport(thrown, meant).body, null, 2)}\n`)
       } else if (meant !== undefined) process.stderr.write(`hal0: did you mean \`${meant}\`?\n`)
       return code
     }
-    const report = describeError(thrown)
+    const report = describeError(await inOwnTimes(thrown, options))
     if (isJson) process.stderr.write(`${JSON.stringify(report.body, null, 2)}\n`)
     else process.stderr.write(errorLines(report))
     if (process.env['HAL0_DEBUG'] === '1' && thrown instanceof Error) process.stderr.write(`${thrown.stack}\n`)
     return report.exitCode
   }
+}
+
+/** A key of a lane's file as an option of `lane create` and `lane edit`. */
+function optionOf({ code, message }: CommanderError, args: readonly string[]): string | undefined {
+  const typed = /'(--[^'=]+)/.exec(message)?.[1]
+  if (code !== 'commander.unknownOption' || !args.includes('lane') || typed === undefined) return undefined
+  return laneOptionFor(typed)
 }
 
 /** What commander would have told in lines of its own. */
@@ -129,7 +143,7 @@ export function buildProgram(end: (code: ExitCode) => void): Command {
   const talk = program
     .command('chat')
     .description('ask a slot; a conversation on a terminal without TEXT')
-    .argument('[slot]', 'the slot: its name, a further name of it, or its model')
+    .argument('[slot]', 'the slot: its name, a further name of it, or a model')
     .argument('[text...]', 'the question (default: what is piped in)')
     .option('--slot <name>', `the slot; then every word is the question (default: ${DEFAULT_SLOT})`)
     .action((first: string | undefined, text: string[], _options, command: Command) =>

@@ -33,7 +33,10 @@ describe('welcomeText', () => {
     expect(text).toContain('  npm start -- --model /path/to/your.gguf\n')
     expect(text).toContain('no API key needed from this machine')
     const later = welcomeText({ ...facts, typed, homeFlag: undefined, portFlag: undefined, isOpen: false })
-    expect(later).toContain('with the API key of a user')
+    expect(later).toContain('with the API key of a user, here in HAL0_API_KEY')
+    // Without the key the printed line was 401.
+    expect(later).toContain('/v1/chat/completions -H "Authorization: Bearer $HAL0_API_KEY" -H ')
+    expect(text).not.toContain('Authorization')
     expect(text).toMatch(/^ {2}curl -sS -w '\\n' http:\/\/127\.0\.0\.1:8080\/v1\//m)
   })
 

@@ -3,14 +3,18 @@ import { DEFAULT_SLOT, type SlotRow } from '../contract/slot-row.ts'
 import type { Home } from '../files/home.ts'
 import { shellWord } from './shell-line.ts'
 
-/** One line that works as pasted into a POSIX shell: JSON in single quotes, none inside; the answer ends its line. */
-export function curlLine(url: string): string {
+/**
+ * One line that works as pasted into a POSIX shell: JSON in single quotes, none inside; the answer ends its line. Where hal0 is not open, with the
+ * key that the commands here take from HAL0_API_KEY.
+ */
+export function curlLine(url: string, isOpen: boolean): string {
   const body = {
     model: DEFAULT_SLOT,
     messages: [{ role: 'user', content: 'What is 2+2?' }],
     temperature: 0,
   }
-  return `curl -sS -w '\\n' ${url}/v1/chat/completions -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
+  const key = isOpen ? '' : ' -H "Authorization: Bearer $HAL0_API_KEY"'
+  return `curl -sS -w '\\n' ${url}/v1/chat/completions${key} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
 }
 
 /** How the person who started this would type it again. */
@@ -44,13 +48,13 @@ export function welcomeText(facts: {
   const port = portFlag === undefined ? '' : ` --port ${portFlag}`
   return `hal0 is up.
 
-  Base URL   ${url}/v1   (for any OpenAI client; ${isOpen ? 'no API key needed from this machine' : 'with the API key of a user'})
+  Base URL   ${url}/v1   (for any OpenAI client; ${isOpen ? 'no API key needed from this machine' : 'with the API key of a user, here in HAL0_API_KEY'})
   Slot       ${row.name}: model ${row.model_id ?? '-'}, runner ${row.runner}
   Home       ${home.label}
 
 Try it in a second terminal:
 
-  ${curlLine(url)}
+  ${curlLine(url, isOpen)}
   ${typed.hal0} chat${at}
   ${typed.hal0} slot list${at}
 

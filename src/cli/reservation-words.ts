@@ -1,8 +1,10 @@
+import { z } from 'zod'
 import { ClientError } from '../client/client-errors.ts'
 import { type BookingCheck, bookingConflictSchema, type ReservationRow } from '../contract/reservation.ts'
 import { targetText } from './lane-words.ts'
-import { withLocalErrors } from './local-errors.ts'
 import type { Output } from './output.ts'
+import { rephraseError } from './rephrase-error.ts'
+import { localTimes } from './rules/local-times.ts'
 import { momentText, windowText } from './rules/time-text.ts'
 import type { Zone } from './rules/zone.ts'
 
@@ -36,19 +38,31 @@ export function conflictLines(conflicts: readonly Conflict[], zone: Zone): strin
 }
 
 /**
- * Says on stderr what is in the way, where the failure is an overlap; its error body says the same with `--json`. The failure goes on, with the
- * times of its message in the zone.
+ * Says on stderr what is in the way, where the failure is an overlap, and leaves it out of the error, which lists the same; with `--json` the
+ * error body says it all. The failure goes on.
  */
-export function tellingConflicts<T>(output: Output, zone: Zone, action: () => Promise<T>): Promise<T> {
-  return withLocalErrors(output, zone, async () => {
-    try {
-      return await action()
-    } catch (thrown) {
-      if (!output.json && thrown instanceof ClientError && thrown.code === 'reservation.overlap') {
-        const conflicts = bookingConflictSchema.array().safeParse(thrown.details['conflicts'])
-        for (const line of conflictLines(conflicts.success ? conflicts.data : [], zone)) output.note(line)
-      }
-      throw thrown
-    }
-  })
+export async function tellingConflicts<T>(output: Output, zone: Zone, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action()
+  } catch (thrown) {
+    if (output.json || !(thrown instanceof ClientError) || thrown.code !== 'reservation.overlap') throw thrown
+    const overlap = overlapSchema.safeParse(thrown.details)
+    if (!overlap.success) throw thrown
+    for (const line of conflictLines(overlap.data.conflicts, zone)) output.note(line)
+    throw rephraseError(thrown, { message: overlapText(overlap.data, zone) })
+  }
+}
+
+/** The details of `reservation.overlap`. */
+const overlapSchema = z.object({
+  conflicts: bookingConflictSchema.array().min(1),
+  next_free: z.object({ start: z.string(), end: z.string() }).optional(),
+  limits: z.object({ limit: z.string(), message: z.string() }).array().optional(),
+})
+
+function overlapText({ next_free: free, limits = [] }: z.infer<typeof overlapSchema>, zone: Zone): string {
+  const where = free === undefined ? '' : `; it is free from ${windowText(free.start, free.end, zone)}`
+  const broken = limits.map(({ limit, message }) => `${limit}: ${localTimes(message, zone)}`).join('; ')
+  const also = broken === '' ? '' : `. It does not allow it either: ${broken}`
+  return `the lane is booked already${where}${also}`
 }

@@ -19,13 +19,17 @@ export async function withSlotProgress(
   const ended = new AbortController()
   const startedMs = performance.now()
   let state = 'waiting'
+  let reason = ''
   const show = () => output.progress(`slot ${slot}: ${state}, ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
   const ticker = setInterval(show, TICK_MS)
   const following = (async () => {
     for await (const record of client.slots.followState(slot, { signal: ended.signal })) {
-      if (record.state === state) continue
+      // Of an error it is told why, also where that is found out a moment later.
+      const why = record.state === 'error' ? record.message : ''
+      if (record.state === state && why === reason) continue
       state = record.state
-      if (!output.json) output.step(`slot ${slot}: ${state}`)
+      reason = why
+      if (!output.json) output.step(`slot ${slot}: ${state}${why === '' ? '' : `, ${why}`}`)
       show()
     }
   })().catch(() => {})

@@ -6,6 +6,7 @@ import {
   type LaneRow,
   type LaneTimeline,
   laneConfigAnswerSchema,
+  laneConfigWrittenSchema,
   laneExplanationSchema,
   laneListSchema,
   laneManualAnswerSchema,
@@ -16,6 +17,7 @@ import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import type { Http } from './http.ts'
 
 type LaneConfigAnswer = z.infer<typeof laneConfigAnswerSchema>
+type LaneConfigWritten = z.infer<typeof laneConfigWrittenSchema>
 
 /** Keys of a lane's file, tables within tables. */
 type LaneKeys = Readonly<Record<string, unknown>>
@@ -26,10 +28,10 @@ export interface LanesClient {
   list(): Promise<readonly LaneRow[]>
   show(name: string): Promise<LaneRow>
   /** `payload`: the keys of a lane file, `name` among them. */
-  create(payload: LaneKeys): Promise<LaneConfigAnswer>
+  create(payload: LaneKeys): Promise<LaneConfigWritten>
   config(name: string): Promise<LaneConfigAnswer>
   /** Absent keys stay, null deletes one; tables are merged. */
-  updateConfig(name: string, patch: LaneKeys): Promise<LaneConfigAnswer>
+  updateConfig(name: string, patch: LaneKeys): Promise<LaneConfigWritten>
   remove(name: string): Promise<void>
   setManual(name: string, request: LaneManualRequest): Promise<LaneManualAnswer>
   clearManual(name: string): Promise<LaneRow>
@@ -49,9 +51,9 @@ export function lanesClient(http: Http): LanesClient {
   return {
     list: async () => (await http.json(laneListSchema, '/api/lanes')).lanes,
     show: (name) => http.json(laneRowSchema, at(name)),
-    create: (body) => http.json(laneConfigAnswerSchema, '/api/lanes', { method: 'POST', body }),
+    create: (body) => http.json(laneConfigWrittenSchema, '/api/lanes', { method: 'POST', body }),
     config: (name) => http.json(laneConfigAnswerSchema, at(name, '/config')),
-    updateConfig: (name, body) => http.json(laneConfigAnswerSchema, at(name, '/config'), { method: 'PUT', body }),
+    updateConfig: (name, body) => http.json(laneConfigWrittenSchema, at(name, '/config'), { method: 'PUT', body }),
     async remove(name) {
       await http.text(at(name), { method: 'DELETE' })
     },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type AuditList, auditListSchema } from '../contract/audit.ts'
 import {
   type KeyMade,
   type KeyRequest,
@@ -22,6 +23,20 @@ import type { Http } from './http.ts'
 const calendarTokenSchema = z.object({ token: z.string().min(1), base_url: z.string().optional() })
 type CalendarToken = z.infer<typeof calendarTokenSchema>
 
+/** What of the audit is asked for; what is absent does not matter. */
+interface AuditQuestion {
+  /** Name or id. */
+  readonly actor?: string | undefined
+  /** Whole, or its beginning up to a dot. */
+  readonly type?: string | undefined
+  /** ISO 8601, half-open. */
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly limit?: number | undefined
+  /** The `next` of the last answer. */
+  readonly before?: number | undefined
+}
+
 /** Users, keys, and who is asking. Errors of every call: ClientError, UnreachableError. Source: SPEC 14, 16. */
 export interface PeopleClient {
   /** In order of name. */
@@ -40,6 +55,8 @@ export interface PeopleClient {
   /** By id or first characters. */
   revokeKey(key: string): Promise<KeyRow>
   session(): Promise<SessionInfo>
+  /** Newest first; for admins. */
+  audit(question: AuditQuestion): Promise<AuditList>
   /** A new token for calendar feeds; the one before ends. */
   createCalendarToken(): Promise<CalendarToken>
 }
@@ -59,6 +76,7 @@ export function peopleClient(http: Http): PeopleClient {
     createKey: (body) => http.json(keyMadeSchema, '/api/keys', { method: 'POST', body }),
     revokeKey: (key) => http.json(keyRowSchema, `/api/keys/${encodeURIComponent(key)}`, { method: 'DELETE' }),
     session: () => http.json(sessionSchema, '/api/session'),
+    audit: (question) => http.json(auditListSchema, '/api/audit', { query: { ...question } }),
     createCalendarToken: () => http.json(calendarTokenSchema, '/api/calendar-token', { method: 'POST' }),
   }
 }

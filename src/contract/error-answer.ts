@@ -1,4 +1,5 @@
 import type { Hal0Error } from '../kernel/errors.ts'
+import { maskKeys } from '../kernel/mask-keys.ts'
 import { retryAfterSeconds, SECOND_MS } from '../kernel/units.ts'
 import type { ApiDialect } from './api-dialect.ts'
 import { dialectErrorBody } from './error-dialect.ts'
@@ -39,6 +40,7 @@ export function errorAnswer(error: Hal0Error, requestId: string, as: ErrorAnswer
       ...(as.dialect === 'anthropic' ? { 'request-id': requestId } : {}),
       ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterSeconds(retryAfterS * SECOND_MS)) }),
     },
-    body: JSON.stringify(dialectErrorBody(error, requestId, as)),
+    // Details repeat names too.
+    body: maskKeys(JSON.stringify(dialectErrorBody(error, requestId, as))),
   }
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { modelIdSchema } from './model.ts'
 import { NAME_PATTERN, NAME_RULE } from './names.ts'
 import { DEVICES, deviceSchema } from './slot-row.ts'
+import { FAILURE_CAUSES } from './slot-state.ts'
 import { oneOf } from './tune.ts'
 
 const name = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
@@ -32,7 +33,9 @@ export const laneFailureSchema = z.object({
   /** In a row. */
   failures: z.number().int().positive(),
   code: z.string(),
-  /** Why, with what helps. */
+  /** What it means, where that is known. Older daemons do not say. */
+  cause: z.enum(FAILURE_CAUSES).nullable().default(null),
+  /** Why, with what helps; to members in plain words. */
   message: z.string(),
   failed_at: z.string(),
   /** ISO 8601; null = not before the model or the profile is another. */
@@ -88,6 +91,8 @@ export const laneRowSchema = z.object({
   config_problem: z.string().nullable(),
   /** The reservations cannot be read at present. */
   store_problem: z.string().nullable(),
+  /** What is worth knowing of its file, such as bookings that it would not allow any more. Older daemons do not say. */
+  warnings: z.array(z.string()).default([]),
 })
 export type LaneRow = z.infer<typeof laneRowSchema>
 export const laneListSchema = z.object({ lanes: z.array(laneRowSchema) })
@@ -128,6 +133,9 @@ export type LaneConfig = z.output<typeof laneConfigSchema>
 
 /** GET/PUT/POST of a lane's file. */
 export const laneConfigAnswerSchema = z.object({ name: z.string(), config: z.record(z.string(), z.unknown()) })
+
+/** What a write of a lane's file answers. Older daemons have no warnings. */
+export const laneConfigWrittenSchema = laneConfigAnswerSchema.extend({ warnings: z.array(z.string()).default([]) })
 
 /** POST /api/lanes/{n}/manual: `model` null = unload. */
 export const laneManualRequestSchema = z.strictObject({
@@ -170,6 +178,21 @@ export const laneExplanationSchema = z.object({
   review_at: z.string().nullable(),
   /** What happens then, a sentence; null = there is no such moment. */
   review: z.string().nullable(),
+  /** What is done because `target` cannot be loaded; null = `target` is, or it is not of now: failures are not looked ahead for. */
+  instead: z
+    .object({
+      /** What serves, or is being loaded; `nothing` = nothing does. */
+      target: laneTargetSchema,
+      is_fallback: z.boolean(),
+      /** Of the failure. */
+      code: z.string(),
+      /** ISO 8601: the next try; null = not before the model or the profile is another, or it is under way. */
+      retry_at: z.string().nullable(),
+      /** Sentences, for everybody: why, what serves, and what comes next. */
+      text: z.string(),
+    })
+    .nullable()
+    .default(null),
   /** The five branches in order, up to the one that decided; each says what it found. */
   branches: z.array(z.object({ n: z.number().int(), text: z.string(), outcome: z.enum(['passed', 'chosen']) })),
   /** What it would take for another answer, one sentence each. */
@@ -196,8 +219,29 @@ export const laneTimelineSchema = z.object({
   reservations: z.array(z.object({ ...laneBookingSchema.shape, status: z.string(), title: z.string() })),
   /** What the lane really did within the window, in the life of this daemon. */
   past: z.array(
-    z.object({ at: z.string(), phase: lanePhaseSchema, target: laneTargetSchema, reason: targetReasonSchema }),
+    z.object({
+      at: z.string(),
+      phase: lanePhaseSchema,
+      target: laneTargetSchema,
+      reason: targetReasonSchema,
+      /** What was wanted, where `target` was only its stand-in; null = it was itself. */
+      in_place_of: laneTargetSchema.nullable().default(null),
+    }),
   ),
+  /** Loads that failed within the window, in the life of this daemon. */
+  failures: z
+    .array(
+      z.object({
+        at: z.string(),
+        target: laneTargetSchema,
+        code: z.string(),
+        /** For everybody, without what the engine said. */
+        text: z.string(),
+        /** Null = not before the model or the profile is another. */
+        retry_at: z.string().nullable(),
+      }),
+    )
+    .default([]),
   /** From now on. */
   plan: z.array(planStepSchema),
 })

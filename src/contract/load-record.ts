@@ -13,7 +13,7 @@ export const loadRecordSchema = z.object({
   phases: loadPhasesSchema,
   /** `cancelled`: somebody wanted the slot to be off, or another launch, before it was ready. */
   outcome: z.enum(['ready', 'failed', 'cancelled']),
-  /** Of the failure; else null. */
+  /** Of the failure, or why it was cancelled and begun anew at once; else null. */
   code: z.string().nullable(),
 })
 export type LoadRecord = z.infer<typeof loadRecordSchema>

@@ -18,6 +18,7 @@ export type ReservationStatus = z.infer<typeof reservationStatusSchema>
 
 const name = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
 const title = z.string().max(200, 'expected 200 characters or less').refine(isShowable, `expected ${SHOWABLE_RULE}`)
+const members = z.array(z.string().min(1, 'expected the name of a user')).max(100, 'expected 100 names or less')
 const time = z.iso.datetime({ offset: true, error: 'expected a time with a zone, such as 2026-12-01T18:00:00Z' })
 /** A wall-clock time; its zone is said beside it. */
 const localTime = z
@@ -60,7 +61,7 @@ export const reservationRequestSchema = z
     exclusive: z.boolean().default(false),
     title: title.default(''),
     /** Names of users who may use it too. */
-    members: z.array(z.string().min(1)).max(100).default([]),
+    members: members.default([]),
     /** For somebody else; admins only. */
     owner: z.string().min(1).optional(),
     repeat: repeatSchema.optional(),
@@ -84,7 +85,7 @@ export const reservationChangeSchema = z.strictObject({
   profile: name.optional(),
   exclusive: z.boolean().optional(),
   title: title.optional(),
-  members: z.array(z.string().min(1)).max(100).optional(),
+  members: members.optional(),
 })
 export type ReservationChange = z.output<typeof reservationChangeSchema>
 

@@ -7,6 +7,8 @@ import type { Publisher } from '../events/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Hal0Error, messageOf, toHal0Error } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
+import { maskKeys } from '../kernel/mask-keys.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
 import { SwapList } from '../kernel/swap-list.ts'
 import { SECOND_MS } from '../kernel/units.ts'
 import type { LaneDoor } from '../lanes/lane-door.ts'
@@ -141,7 +143,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       if (match.kind !== 'preflight' || isOpenMode() || !isPreflight(req)) {
         const admitted = guard(req)
         if (!admitted.ok) throw admitted.error
-        exchange.admit(admitted.value, () => guard(req))
+        exchange.admit(admitted.value, () => (match.kind === 'upstream' ? adminOnly(guard(req)) : guard(req)))
       }
       if (closing.signal.aborted) throw stopping()
       route(exchange, match, done)
@@ -174,7 +176,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       severity: 'error',
       source: `slot:${slot}`,
       message: detail ?? 'an engine was lost',
-      data: { code: failure, slot, request_id: id, route: pathOf(req.url ?? '') },
+      data: { code: failure, slot, request_id: id, route: maskKeys(pathOf(req.url ?? '')) },
     })
   }
 
@@ -256,10 +258,20 @@ function isPreflight({ headers }: IncomingMessage): boolean {
 
 /** What an engine has besides /v1 tells paths and steers it. Errors: `auth.forbidden`. Source: SPEC 14 "Roles". */
 function refuseMember(caller: Caller): void {
-  if (isAdmin(caller)) return
-  throw Hal0Error.of('auth.forbidden', `/upstream needs the role admin; ${nameOf(caller)} is a member`, {
-    details: { needs_role: 'admin', remedy: 'Use the routes of /v1, or the key of an administrator.' },
-  })
+  const admitted = adminOnly(ok(caller))
+  if (!admitted.ok) throw admitted.error
+}
+
+function adminOnly(admitted: Result<Caller, Hal0Error>): Result<Caller, Hal0Error> {
+  if (!admitted.ok || isAdmin(admitted.value)) return admitted
+  const error = Hal0Error.of(
+    'auth.forbidden',
+    `/upstream needs the role admin; ${nameOf(admitted.value)} is a member`,
+    {
+      details: { needs_role: 'admin', remedy: 'Use the routes of /v1, or the key of an administrator.' },
+    },
+  )
+  return err(error)
 }
 
 function settle(work: Promise<void>, served: Served): void {

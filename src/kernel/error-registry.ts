@@ -235,13 +235,14 @@ export const errorRegistry = {
     status: 422,
     retry: 'never',
     type: 'invalid_request_error',
-    remedy: 'Correct the fields that are named.',
+    remedy: 'Correct what the message names.',
   },
   'reservation.limit': {
     status: 422,
     retry: 'never',
     type: 'invalid_request_error',
-    remedy: "Choose a window inside the lane's limits.",
+    remedy:
+      'Keep within the limits that are named: choose another window, cancel a booking of your own (`hal0 reservation list --mine`), or ask an admin, who has none.',
   },
   'dispatch.queue_full': {
     status: 429,

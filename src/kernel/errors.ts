@@ -1,4 +1,5 @@
 import { type ErrorCode, type ErrorEntry, errorRegistry } from './error-registry.ts'
+import { maskKeys } from './mask-keys.ts'
 
 /** Codes that cure themselves: building one without `retryAfterS` does not compile. */
 export type RetryableCode = {
@@ -26,9 +27,10 @@ export class Hal0Error extends Error {
   readonly retryAfterS: number | undefined
 
   private constructor(code: ErrorCode, message: string, options: ErrorOptions & { retryAfterS?: number }) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    // Most of them end up in a log, and in front of somebody else.
+    super(maskKeys(message), options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
-    this.param = options.param
+    this.param = options.param === undefined ? undefined : maskKeys(options.param)
     this.details = options.details
     this.retryAfterS = options.retryAfterS
   }

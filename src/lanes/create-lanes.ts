@@ -19,6 +19,7 @@ import { explainLane, manualAnswer, timelineOf } from './lane-answers.ts'
 import type { LaneDoor } from './lane-door.ts'
 import { buildLaneRow } from './lane-rows.ts'
 import type { LaneSlot } from './lane-slot.ts'
+import { createLaneWarner } from './lane-warner.ts'
 import type { Lanes } from './lanes.ts'
 import type { LoadTimes } from './load-times.ts'
 import type { ManualStore } from './manual-store.ts'
@@ -46,6 +47,8 @@ export interface LanesDeps {
   readonly slotOf: (lane: string) => LaneSlot
   readonly slotRow: (lane: string) => SlotRow | undefined
   readonly describeHolders: (lane: string) => Promise<string>
+  /** GPUs of the lane that this machine does not show, as last read. Absent = nobody looks. */
+  readonly missingGpus?: (lane: string) => readonly number[]
   /** Nothing of a lane that is no more runs. */
   readonly onRetired: (lane: string) => void
 }
@@ -67,6 +70,8 @@ export interface OpenLanes extends Lanes {
 export function createLanes(deps: LanesDeps): OpenLanes {
   const { calendar, clock, files, manual, people } = deps
   const actors = new Map<string, LaneActor>()
+  const missingGpus = (lane: string) => deps.missingGpus?.(lane) ?? []
+  const warn = createLaneWarner({ ...deps, missingGpus: ({ name }) => missingGpus(name) })
   const nameOfUser = (userId: string): string => people.byId(userId)?.name ?? DELETED_USER
 
   function actorOf(name: string): LaneActor {
@@ -109,6 +114,7 @@ export function createLanes(deps: LanesDeps): OpenLanes {
   }
 
   function look(): void {
+    warn(files.all())
     const names = new Set(files.all().map(({ name }) => name))
     for (const [name, actor] of actors) {
       if (names.has(name)) actor.wake()
@@ -157,6 +163,7 @@ export function createLanes(deps: LanesDeps): OpenLanes {
       manual: manual.find(name),
       storeProblem: calendar.problem,
       nameOfUser,
+      missingGpus: missingGpus(name),
     })
 
   const door: LaneDoor = {

@@ -7,7 +7,8 @@ import { silentLog } from '../kernel/log.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
 import type { Calendar } from './bookings/calendar.ts'
 import { LaneActor, type LaneFacts } from './lane-actor.ts'
-import { buildLaneRow } from './lane-rows.ts'
+import { explainLane, timelineOf } from './lane-answers.ts'
+import { buildLaneRow, retryAtOf } from './lane-rows.ts'
 import type { Notice } from './notices/notices.ts'
 import { type Booking, isInForce } from './rules/booking.ts'
 import { type LaneTarget, NOTHING } from './rules/lane-target.ts'
@@ -48,6 +49,7 @@ function openLane(options: { readonly facts?: Partial<LaneFacts>; readonly booki
   })
   const calendar: Calendar = {
     problem: undefined,
+    unread: undefined,
     upcoming: (_, nowMs) => bookings.filter(({ endMs }) => endMs > nowMs),
     lastStartMs: (_, nowMs) =>
       Math.max(
@@ -166,6 +168,27 @@ describe('the loop of a lane', () => {
     expect(lane.toldOf('fallback')).toBe(1)
   })
 
+  it('says what stands in, why and until when, wherever it is asked', async () => {
+    const lane = openLane({ bookings: [booking({ endMs: START_MS + 5 * HOUR_MS })] })
+    lane.failing.set('big', 'out of memory')
+    await until(lane, () => lane.actor.isFallback && lane.actor.seen().phase === 'ready')
+    const explanation = explainLane(lane.actor, undefined, () => ({ ms: 0, source: 'unknown' }))
+    const retryAt = explanation.instead?.retry_at ?? ''
+    expect(explanation).toMatchObject({
+      instead: { target: { model: 'small' }, is_fallback: true, code: 'slot.spawn_failed' },
+      review_at: retryAt,
+      review: 'The load of big (profile chat) is tried again.',
+    })
+    const nowMs = lane.clock.nowMs()
+    expect(Date.parse(retryAt)).toBeGreaterThan(nowMs)
+    expect(explainLane(lane.actor, nowMs + 1, () => ({ ms: 0, source: 'unknown' })).instead).toBeNull()
+    const { past, failures } = timelineOf(lane.actor, { fromMs: nowMs - HOUR_MS, toMs: nowMs + 1 }, [])
+    expect(past.at(-1)).toMatchObject({ target: { model: 'small' }, phase: 'ready', in_place_of: { model: 'big' } })
+    expect(failures).toMatchObject([{ target: { model: 'big' }, code: 'slot.spawn_failed' }])
+    const [failed] = lane.actor.failures.all()
+    expect(failed && retryAtOf(failed.failure, lane.actor.seen().served)).toBe(retryAt)
+  })
+
   it('without a default that could stand in it says why, and when to come back', async () => {
     const lane = openLane({ facts: { default: NOTHING }, bookings: [booking()] })
     lane.failing.set('big', 'the GPU is on fire')
@@ -173,7 +196,7 @@ describe('the loop of a lane', () => {
     await until(lane, () => lane.actor.seen().phase === 'waiting')
     const answer = lane.actor.ask('ada')
     expect(answer).toMatchObject({ kind: 'refuse', error: { code: 'slot.loading' } })
-    if (answer.kind === 'refuse') expect(answer.error.message).toContain('the GPU is on fire')
+    if (answer.kind === 'refuse') expect(answer.error.message).toContain('ended by itself (slot.spawn_failed)')
     expect(lane.toldOf('fallback')).toBe(1)
   })
 
@@ -234,6 +257,21 @@ describe('the loop of a lane', () => {
     expect(lane.running()).toBe('small')
   })
 
+  it('a booking that is cancelled while its lane drains costs nobody anything', async () => {
+    const lane = openLane({ bookings: [booking({ startMs: START_MS + 4 * MINUTE_MS })] })
+    await until(lane, () => lane.slot.view().state === 'up')
+    let isCut = false
+    lane.slot.lease(() => {
+      isCut = true
+    })
+    await until(lane, () => lane.slot.view().state === 'draining')
+    expect(lane.actor.ask('bob')).toMatchObject({ kind: 'refuse', error: { code: 'model_switching' } })
+    await lane.book([])
+    expect(lane.actor.ask('bob').kind).toBe('serve')
+    await lane.clock.advance(5 * MINUTE_MS)
+    expect([isCut, lane.running(), lane.slot.loads.length]).toEqual([false, 'small', 1])
+  })
+
   it('who waits is told when the list changes, who is served has the drain limit', async () => {
     const lane = openLane({ bookings: [booking({ use: { kind: 'model', model: 'small', profile: 'chat' } })] })
     await lane.clock.advance(9 * MINUTE_MS)
@@ -282,7 +320,15 @@ describe('the loop of a lane', () => {
     const shown = () => {
       const file = { name: 'gpu0', config: laneConfigSchema.parse({}), problem: undefined }
       const { actor } = lane
-      return buildLaneRow({ file, actor, manual, inFlight: 0, storeProblem: undefined, nameOfUser: (id) => id }).manual
+      return buildLaneRow({
+        file,
+        actor,
+        manual,
+        inFlight: 0,
+        storeProblem: undefined,
+        nameOfUser: (id) => id,
+        missingGpus: [],
+      }).manual
     }
     await lane.clock.advance(5 * MINUTE_MS - 1)
     expect(shown()).toMatchObject({ target: BIG, made_by: 'ada' })
@@ -298,6 +344,58 @@ describe('the loop of a lane', () => {
     await lane.clock.advance(MINUTE_MS)
     expect(lane.running()).toBe('small')
     expect(lane.slot.loads.map(({ target }) => target.model)).toEqual(['small', 'big', 'small'])
+  })
+})
+
+// A machine slept, or somebody set its clock: what takes time takes as long as before. All of it counted by the wall clock once.
+describe.each([
+  ['forward', HOUR_MS],
+  ['back', -HOUR_MS],
+] as const)('a wall clock that jumps %s an hour', (_name, jumpMs) => {
+  const long = booking({ startMs: START_MS - 3 * HOUR_MS, endMs: START_MS + 9 * HOUR_MS })
+
+  it('a load that runs has not taken longer', async () => {
+    const lane = openLane({ facts: { loadTimeoutMs: 25 * SECOND_MS } })
+    await lane.clock.advance(5 * SECOND_MS)
+    lane.clock.jumpWallClock(jumpMs)
+    expect(lane.actor.ask('bob')).toMatchObject({ kind: 'refuse', error: { code: 'slot.loading', retryAfterS: 15 } })
+    await lane.clock.advance(15 * SECOND_MS)
+    expect([lane.slot.view().state, lane.actor.failures.all()]).toEqual(['up', []])
+  })
+
+  it('a load that hangs is given up in time', async () => {
+    const lane = openLane({ facts: { loadTimeoutMs: 10 * SECOND_MS } })
+    await lane.clock.advance(5 * SECOND_MS)
+    lane.clock.jumpWallClock(jumpMs)
+    await lane.clock.advance(4 * SECOND_MS)
+    expect(lane.actor.failures.of(SMALL)).toBeUndefined()
+    await lane.clock.advance(2 * SECOND_MS)
+    expect(lane.actor.failures.of(SMALL)).toMatchObject({ code: 'slot.health_failed' })
+  })
+
+  it('the fallback is left for a retry within its delay', async () => {
+    const lane = openLane({ bookings: [long] })
+    lane.failing.set('big', 'out of memory')
+    await until(lane, () => lane.actor.isFallback && lane.slot.view().state === 'up')
+    lane.failing.clear()
+    lane.clock.jumpWallClock(jumpMs)
+    await lane.clock.advance(MINUTE_MS)
+    expect([lane.running(), lane.actor.isFallback]).toEqual(['big', false])
+  })
+
+  it('who lost access has the drain limit', async () => {
+    const lane = openLane({ facts: { default: BIG } })
+    await until(lane, () => lane.slot.view().state === 'up')
+    const ended: string[] = []
+    const stay = lane.actor.enter('bob', (error) => ended.push(error.code))
+    if (stay instanceof Hal0Error) throw stay
+    expect(stay.leased()).toBeUndefined()
+    await lane.book([long])
+    lane.clock.jumpWallClock(jumpMs)
+    await lane.clock.advance(29 * SECOND_MS)
+    expect(ended).toEqual([])
+    await lane.clock.advance(SECOND_MS)
+    expect(ended).toEqual(['gpu_reserved'])
   })
 })
 

@@ -154,10 +154,10 @@ export class LaneActor {
       ownerName: running === undefined ? undefined : nameOfUser(running.ownerId),
       phase,
       target: decision.target,
-      remainingMs: this.#drive.remainingMs(nowMs, () => facts().drainMs, estimateMs),
+      remainingMs: this.#drive.remainingMs(() => facts().drainMs, estimateMs),
       failure: waits?.failure,
       retryInMs: waits?.reviewAtMs === undefined ? undefined : Math.max(0, waits.reviewAtMs - nowMs),
-      storeProblem: calendar.problem,
+      storeProblem: calendar.unread,
     })
   }
 
@@ -219,9 +219,10 @@ export class LaneActor {
     const phase = this.#drive.phase(served, running)
     this.#last = { question, decision, served, phase, running }
     this.#teller.looked({ ...this.#last, nowMs, current: this.current })
-    const stayMs = this.#stays.review(nowMs, facts.drainMs)
-    const timeoutMs = this.#drive.timeoutAtMs(facts.loadTimeoutMs)
-    const moments = [decision.reviewAtMs, served.reviewAtMs, settleMs, stayMs, timeoutMs, nowMs + facts.tickMs]
+    const stayInMs = this.#stays.review(clock.monotonicMs(), facts.drainMs)
+    const timeoutInMs = this.#drive.timeoutInMs(facts.loadTimeoutMs)
+    const inMs = Math.min(facts.tickMs, stayInMs ?? facts.tickMs, timeoutInMs ?? facts.tickMs)
+    const moments = [decision.reviewAtMs, served.reviewAtMs, settleMs, nowMs + Math.ceil(inMs)]
     this.#arm(Math.min(...moments.filter((atMs) => atMs !== undefined)))
   }
 

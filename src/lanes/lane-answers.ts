@@ -1,9 +1,10 @@
 import type { LaneExplanation, LaneManualAnswer, LaneRow, LaneTimeline } from '../contract/lane.ts'
+import { plainFailureText } from '../contract/plain-failure.ts'
 import type { ReservationRow } from '../contract/reservation.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { HOUR_MS, isoTime } from '../kernel/units.ts'
 import type { LaneActor } from './lane-actor.ts'
-import { manualRow, planRows } from './lane-rows.ts'
+import { manualRow, planRows, retryAtOf } from './lane-rows.ts'
 import { chooseTarget } from './rules/choose-target.ts'
 import type { ManualChoice, TargetQuestion } from './rules/decision.ts'
 import type { LoadEstimate } from './rules/estimate-load.ts'
@@ -24,10 +25,12 @@ export function explainLane(
   atMs: number | undefined,
   estimate: (target: LaneTarget) => LoadEstimate,
 ): LaneExplanation {
-  const now = actor.seen().question
+  const { question: now, served } = actor.seen()
   const question = questionAt(now, atMs ?? now.nowMs)
   const decision = chooseTarget(question)
-  const { branches, toChange, review } = explainTarget(question, decision)
+  const failure = actor.failures.of(decision.target)
+  const standing = question === now ? { lane: actor.name, served, failure, current: actor.current } : undefined
+  const { branches, toChange, review, reviewAtMs, instead } = explainTarget(question, decision, standing)
   const plan = planAhead(question, question.nowMs + DAY_MS)
   const targets = new Map(
     [decision.target, question.default, ...plan.map((piece) => piece.decision.target)].map((one) => [
@@ -40,8 +43,18 @@ export function explainLane(
     at: isoTime(question.nowMs),
     target: decision.target,
     reason: decision.reason,
-    review_at: decision.reviewAtMs === undefined ? null : isoTime(decision.reviewAtMs),
+    review_at: reviewAtMs === undefined ? null : isoTime(reviewAtMs),
     review: review ?? null,
+    instead:
+      instead === undefined
+        ? null
+        : {
+            target: instead.target,
+            is_fallback: instead.isFallback,
+            code: instead.code,
+            retry_at: instead.retryAtMs === undefined ? null : isoTime(instead.retryAtMs),
+            text: instead.text,
+          },
     branches: [...branches],
     to_change: [...toChange],
     plan: planRows(plan),
@@ -106,7 +119,16 @@ export function timelineOf(
       ...{ id, start, end, target, status, title },
       owner: owner.name,
     })),
-    past: actor.history.within({ fromMs, toMs }).map(({ atMs, ...step }) => ({ at: isoTime(atMs), ...step })),
+    past: actor.history.within({ fromMs, toMs }).map(({ atMs, phase, target, reason, inPlaceOf }) => {
+      return { at: isoTime(atMs), phase, target, reason, in_place_of: inPlaceOf ?? null }
+    }),
+    failures: actor.history.failuresWithin({ fromMs, toMs }).map(({ target, failure }) => ({
+      at: isoTime(failure.failedAtMs),
+      target,
+      code: failure.code,
+      text: plainFailureText(failure),
+      retry_at: retryAtOf(failure),
+    })),
     plan: planRows(plan.filter(({ untilMs }) => untilMs > fromMs)),
   }
 }

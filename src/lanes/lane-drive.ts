@@ -30,6 +30,7 @@ export interface LaneDriveHost {
 /** A change of the slot that is under way. */
 interface Switch {
   readonly target: LaneTarget
+  /** Monotonic ms, as is the next. */
   readonly begunMs: number
   readonly booking: Booking | undefined
   loadingSinceMs: number | undefined
@@ -47,7 +48,10 @@ const HOLDERS_WAIT_MS = 2 * SECOND_MS
 /** A stop that failed is not tried again at once. */
 const STOP_PAUSE_MS = 5 * SECOND_MS
 
-/** What the slot of one lane is on, and the changes of it; belongs to the lane's loop. Source: SPEC 12 "Switching", "Failure". */
+/**
+ * What the slot of one lane is on, and the changes of it; belongs to the lane's loop. How long something has taken is asked of the monotonic clock:
+ * a machine that slept has not loaded meanwhile, and a wall clock that was set back makes nothing take longer. Source: SPEC 12 "Switching", "Failure".
+ */
 export class LaneDrive {
   readonly #deps: LaneDriveDeps
   readonly #host: LaneDriveHost
@@ -56,7 +60,7 @@ export class LaneDrive {
   #switch: Switch | undefined
   /** The booking that it was got ready for last. */
   #arrivedFor: string | undefined
-  /** Of a load that nobody here began: an earlier daemon left it, or its engine stands still. */
+  /** Of a load that nobody here began: an earlier daemon left it, or its engine stands still. Monotonic ms. */
   #foundLoadingMs: number | undefined
   #stopNotBeforeMs = Number.NEGATIVE_INFINITY
 
@@ -71,7 +75,7 @@ export class LaneDrive {
     return this.#current
   }
 
-  /** Since when it can serve; undefined = it cannot. */
+  /** Since when it can serve, epoch ms, never in the future; undefined = it cannot. */
   get readySinceMs(): number | undefined {
     return this.#readySinceMs
   }
@@ -83,7 +87,7 @@ export class LaneDrive {
 
   /** Looks at what became of the slot by itself; a change that is under way tells its own end, if it comes in time. */
   observe(nowMs: number, loadTimeoutMs: number): void {
-    const { failures, slot } = this.#deps
+    const { clock, failures, slot } = this.#deps
     const view = slot.view()
     if (this.#switch !== undefined || view.state !== 'loading') this.#foundLoadingMs = undefined
     if (this.#switch !== undefined) return this.#observeSwitch(this.#switch, view, nowMs, loadTimeoutMs)
@@ -94,14 +98,15 @@ export class LaneDrive {
     }
     if (view.state === 'up') {
       this.#current = view.running ?? this.#current
-      this.#readySinceMs ??= nowMs
+      // One of the future is of a clock that was set back.
+      this.#readySinceMs = Math.min(this.#readySinceMs ?? nowMs, nowMs)
       if (nowMs - this.#readySinceMs >= PROVEN_AFTER_MS) failures.proven(this.#current)
       return
     }
     this.#readySinceMs = undefined
     if (view.state === 'loading') {
-      this.#foundLoadingMs ??= nowMs
-      if (nowMs >= this.#foundLoadingMs + loadTimeoutMs) this.#giveUp(this.#current, nowMs, loadTimeoutMs)
+      this.#foundLoadingMs ??= clock.monotonicMs()
+      if (clock.monotonicMs() >= this.#foundLoadingMs + loadTimeoutMs) this.#giveUp(this.#current, nowMs, loadTimeoutMs)
       return
     }
     if (view.state !== 'failed' && view.state !== 'down') return
@@ -111,9 +116,10 @@ export class LaneDrive {
   }
 
   #observeSwitch(change: Switch, view: LaneSlotView, nowMs: number, loadTimeoutMs: number): void {
-    if (view.state === 'loading') change.loadingSinceMs ??= nowMs
+    const monotonicMs = this.#deps.clock.monotonicMs()
+    if (view.state === 'loading') change.loadingSinceMs ??= monotonicMs
     const sinceMs = change.loadingSinceMs
-    if (sinceMs === undefined || nowMs < sinceMs + loadTimeoutMs) return
+    if (sinceMs === undefined || monotonicMs < sinceMs + loadTimeoutMs) return
     this.#giveUp(change.target, nowMs, loadTimeoutMs)
   }
 
@@ -126,7 +132,7 @@ export class LaneDrive {
   /** Goes there, if it is not there or on its way. */
   goTo(target: LaneTarget, booking: Booking | undefined, drainMs: number): void {
     if (sameTarget(target, this.#current)) return
-    if (target.kind === 'nothing' && this.#deps.clock.nowMs() < this.#stopNotBeforeMs) return
+    if (target.kind === 'nothing' && this.#deps.clock.monotonicMs() < this.#stopNotBeforeMs) return
     this.begin(target, booking, { drainMs, restart: false })
   }
 
@@ -138,7 +144,7 @@ export class LaneDrive {
   /** Another change may be under way: this one counts. Resolves when it has arrived. Errors: the load's; `model_switching` when a later one counts. */
   async change(target: LaneTarget, booking: Booking | undefined, options: SwitchOptions): Promise<void> {
     const { clock, log, name, slot } = this.#deps
-    const change: Switch = { target, booking, begunMs: clock.nowMs(), loadingSinceMs: undefined }
+    const change: Switch = { target, booking, begunMs: clock.monotonicMs(), loadingSinceMs: undefined }
     this.#switch = change
     this.#current = target
     this.#readySinceMs = undefined
@@ -179,7 +185,7 @@ export class LaneDrive {
   #failed(target: LaneTarget, code: string, message: string, nowMs: number): void {
     this.#readySinceMs = undefined
     if (target.kind === 'nothing') {
-      this.#stopNotBeforeMs = nowMs + STOP_PAUSE_MS
+      this.#stopNotBeforeMs = this.#deps.clock.monotonicMs() + STOP_PAUSE_MS
       this.#deps.log.warn({ lane: this.#deps.name, code, reason: message }, 'the engine of a lane could not be stopped')
       return
     }
@@ -221,17 +227,18 @@ export class LaneDrive {
   }
 
   /** When can it probably serve? ms from now; undefined = nothing is on its way. */
-  remainingMs(nowMs: number, drainMs: () => number, estimateMs: (target: LaneTarget) => number): number | undefined {
+  remainingMs(drainMs: () => number, estimateMs: (target: LaneTarget) => number): number | undefined {
     const change = this.#switch
     if (change === undefined) return undefined
-    const sinceMs = change.loadingSinceMs ?? Math.max(nowMs, change.begunMs + drainMs())
-    return Math.max(SECOND_MS, sinceMs + estimateMs(change.target) - nowMs)
+    const monotonicMs = this.#deps.clock.monotonicMs()
+    const sinceMs = change.loadingSinceMs ?? Math.max(monotonicMs, change.begunMs + drainMs())
+    return Math.max(SECOND_MS, sinceMs + estimateMs(change.target) - monotonicMs)
   }
 
-  /** When the load that runs has taken too long, epoch ms. */
-  timeoutAtMs(loadTimeoutMs: number): number | undefined {
+  /** In how many ms the load that runs has taken too long. */
+  timeoutInMs(loadTimeoutMs: number): number | undefined {
     const sinceMs = this.#switch === undefined ? this.#foundLoadingMs : this.#switch.loadingSinceMs
-    return sinceMs === undefined ? undefined : sinceMs + loadTimeoutMs
+    return sinceMs === undefined ? undefined : sinceMs + loadTimeoutMs - this.#deps.clock.monotonicMs()
   }
 }
 

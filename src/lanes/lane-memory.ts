@@ -11,6 +11,10 @@ import type { LaneSlotConfig } from '../slots/lane-bindings.ts'
 export interface LaneMemory {
   /** Of all its cards, of main memory on a CPU; undefined = it cannot be told. Never rejects. */
   totalBytes(lane: string): Promise<number | undefined>
+  /** Reads which GPUs there are again. Never rejects. */
+  look(): Promise<void>
+  /** Those of the lane's GPUs that this machine did not show at the last look; none before the first. */
+  missingGpus(lane: string): readonly number[]
   /** Processes that hold memory of its cards, in one sentence (pid, program, user, bytes); '' = none but hal0's own engine, or it cannot be told. Never rejects. */
   describeHolders(lane: string): Promise<string>
 }
@@ -27,6 +31,8 @@ export interface LaneMemoryDeps {
 const MAX_TOLD = 5
 
 export function createLaneMemory({ meter, hardware, configOf, pidOf }: LaneMemoryDeps): LaneMemory {
+  let seen: Awaited<ReturnType<MemoryMeter['read']>> | undefined
+
   async function poolsOf(lane: string) {
     const made = configOf(lane)
     const pools = await meter.read()
@@ -44,6 +50,18 @@ export function createLaneMemory({ meter, hardware, configOf, pidOf }: LaneMemor
       const totals = pools.map((pool) => pool.totalBytes)
       if (totals.length === 0 || totals.includes(undefined)) return undefined
       return totals.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0)
+    },
+    async look() {
+      seen = await meter.read()
+    },
+    missingGpus(lane) {
+      const made = configOf(lane)
+      if (made === undefined || seen === undefined) return []
+      const pools = seen
+      return made.gpus.filter((gpu) => {
+        const choice = choosePools(pools, made.config.device, [gpu])
+        return choice.kind === 'none' || choice.gpuIds.length === 0
+      })
     },
     async describeHolders(lane) {
       const { pools, isCard } = await poolsOf(lane)

@@ -36,15 +36,16 @@ export class LaneStays {
 
   /**
    * The list may say something else now. Who waits is told at once. Who is served and is shut out (`gpu_reserved`) has `drainMs` from the moment on
-   * which that was seen first; what the slot itself ends (a switch) is the slot's business. The answer: when the next of them is over, epoch ms.
+   * which that was seen first; what the slot itself ends (a switch) is the slot's business. `monotonicMs`: now, by the clock that no jump disturbs.
+   * The answer: in how many ms the next of them is over.
    */
-  review(nowMs: number, drainMs: number): number | undefined {
-    let nextMs: number | undefined
+  review(monotonicMs: number, drainMs: number): number | undefined {
+    let nextInMs: number | undefined
     for (const stay of this.#stays.all()) {
-      const dueMs = stay.review(nowMs, drainMs)
-      if (dueMs !== undefined && (nextMs === undefined || dueMs < nextMs)) nextMs = dueMs
+      const inMs = stay.review(monotonicMs, drainMs)
+      if (inMs !== undefined && (nextInMs === undefined || inMs < nextInMs)) nextInMs = inMs
     }
-    return nextMs
+    return nextInMs
   }
 }
 
@@ -59,6 +60,7 @@ class Stay implements LaneStay, Placed {
   /** It was told so, or it has left. */
   #isOver = false
   #hasLeft = false
+  /** Monotonic ms. */
   #shutOutMs: number | undefined
 
   constructor(
@@ -97,7 +99,7 @@ class Stay implements LaneStay, Placed {
     this.#host.left()
   }
 
-  review(nowMs: number, drainMs: number): number | undefined {
+  review(monotonicMs: number, drainMs: number): number | undefined {
     if (this.#isOver) return undefined
     const answer = this.#host.ask(this.#userId)
     if (!this.#isLeased) {
@@ -108,9 +110,9 @@ class Stay implements LaneStay, Placed {
       this.#shutOutMs = undefined
       return undefined
     }
-    this.#shutOutMs ??= nowMs
-    const dueMs = this.#shutOutMs + drainMs
-    if (nowMs < dueMs) return dueMs
+    this.#shutOutMs ??= monotonicMs
+    const inMs = this.#shutOutMs + drainMs - monotonicMs
+    if (inMs > 0) return inMs
     this.#end(answer.error)
     return undefined
   }

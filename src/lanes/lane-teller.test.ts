@@ -38,7 +38,31 @@ it.each([
   const retry = kind === 'never' ? { kind, fingerprint: '' } : { kind, delayMs: 30_000 }
   const served = { kind: 'run', target: SMALL, isFallback: true, reviewAtMs: undefined } as const
   teller.fallback(BOOKING, { ...FAILURE, retry }, served)
-  expect(told.map(({ detail }) => detail)).toEqual([`It ended. ${said}`])
+  expect(told.map(({ detail, adminDetail }) => [detail, adminDetail])).toEqual([
+    [`Its engine did not start, or ended by itself (slot.spawn_failed). ${said}`, `It ended. ${said}`],
+  ])
+})
+
+it('keeps what stood in for what, and what failed', () => {
+  const { teller } = openTeller()
+  const decision = { target: BIG, reason: 'reserved', branch: 1, booking: BOOKING, reviewAtMs: undefined } as const
+  const look = { decision, phase: 'ready', current: SMALL } as const
+  teller.failed(BIG, { ...FAILURE, failedAtMs: 5 })
+  teller.looked({ ...look, served: { kind: 'run', target: SMALL, isFallback: true, reviewAtMs: 9 }, nowMs: 6 })
+  teller.looked({
+    ...look,
+    current: BIG,
+    served: { kind: 'run', target: BIG, isFallback: false, reviewAtMs: 9 },
+    nowMs: 7,
+  })
+  const { history } = teller
+  const steps = history.within({ fromMs: 0, toMs: 10 })
+  expect(steps.map(({ target, inPlaceOf }) => [target, inPlaceOf])).toEqual([
+    [SMALL, BIG],
+    [BIG, undefined],
+  ])
+  const failed = (fromMs: number, toMs: number) => history.failuresWithin({ fromMs, toMs }).length
+  expect([failed(5, 6), failed(6, 9), failed(0, 5)]).toEqual([1, 0, 0])
 })
 
 describe('that what was booked is there after all', () => {

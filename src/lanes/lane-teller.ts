@@ -1,5 +1,6 @@
 import type { NewEvent } from '../contract/events.ts'
 import type { LanePhase, LaneTarget } from '../contract/lane.ts'
+import { plainFailureText } from '../contract/plain-failure.ts'
 import type { Log } from '../kernel/log.ts'
 import { sentence } from '../kernel/sentence.ts'
 import { isoTime, SECOND_MS } from '../kernel/units.ts'
@@ -53,17 +54,20 @@ export class LaneTeller {
       const standIn = served.kind === 'run' && isFallback ? ` (${targetText(served.target)} stands in)` : ''
       this.#publish('lane.target', 'info', `lane ${name}: ${targetText(target)} [${reason}]${standIn}${until}`, data)
     }
-    const toldPhase = JSON.stringify([phase, current])
+    const inPlaceOf = isFallback && sameTarget(current, served.target) ? target : undefined
+    const toldPhase = JSON.stringify([phase, current, inPlaceOf])
     if (toldPhase === this.#toldPhase) return
     this.#toldPhase = toldPhase
-    this.history.add({ atMs: nowMs, phase, target: current, reason })
+    this.history.add({ atMs: nowMs, phase, target: current, reason, inPlaceOf })
     // Of a change it is told what comes after it.
     const what = phase === 'draining' || phase === 'stopping' ? ', then' : ':'
-    this.#publish('lane.phase', 'info', `lane ${name} is ${phase}${what} ${targetText(current)}`, data)
+    const standIn = inPlaceOf === undefined ? '' : `, in the place of ${targetText(inPlaceOf)}`
+    this.#publish('lane.phase', 'info', `lane ${name} is ${phase}${what} ${targetText(current)}${standIn}`, data)
   }
 
   failed(target: LaneTarget, failure: TargetFailure): void {
     const { name } = this.#deps
+    this.history.addFailure({ target, failure })
     const next =
       failure.retry.kind === 'never'
         ? 'it is not tried again before the model or the profile is another'
@@ -84,8 +88,9 @@ export class LaneTeller {
       failure.retry.kind === 'never'
         ? 'It is not tried again before the model or the profile is another.'
         : 'hal0 keeps trying.'
-    const detail = [sentence(failure.message), standIn, next].join(' ')
-    this.#deps.tell({ event: 'fallback', booking, occasion: '', detail })
+    const detailOf = (why: string) => [sentence(why), standIn, next].join(' ')
+    const [detail, adminDetail] = [detailOf(plainFailureText(failure)), detailOf(failure.message)]
+    this.#deps.tell({ event: 'fallback', booking, occasion: '', detail, adminDetail })
   }
 
   /** The lane is on this now. */

@@ -90,6 +90,59 @@ describe('the slot of a lane', () => {
     expect(fleet.starts()).toHaveLength(1)
   })
 
+  it.each([
+    ['another model', B],
+    ['nothing', undefined],
+  ] as const)('a drain for %s is taken back when it is to run the same again', async (_what, other) => {
+    const { fleet, lane, row } = await open()
+    await fleet.until(lane.run(A, DRAIN))
+    const asked = fleet.ask('gpu0', 60_000)
+    await fleet.advance(10)
+    const left = outcomeOf(other === undefined ? lane.stop(DRAIN) : lane.run(other, DRAIN))
+    await fleet.advance(1_000)
+    expect(lane.view()).toMatchObject({ state: 'draining', running: A })
+    await fleet.until(lane.run(A, DRAIN))
+    expect([await left, lane.view().state, row().state, row().message]).toEqual([
+      'model_switching',
+      'up',
+      'serving',
+      '',
+    ])
+    // The limit of that drain is over long before.
+    expect(await fleet.until(asked)).toMatchObject({ how: 'served' })
+    expect(await fleet.until(fleet.ask('gpu0', 10))).toMatchObject({ how: 'served' })
+    expect(fleet.starts()).toHaveLength(1)
+    await fleet.until(lane.run(B, DRAIN))
+    expect([row().model_id, fleet.starts().length]).toEqual(['b', 2])
+  })
+
+  it('a drain that is taken back and begun again has its whole limit, and ends by it', async () => {
+    const { fleet, lane } = await open()
+    await fleet.until(lane.run(A, DRAIN))
+    const asked = fleet.ask('gpu0', 60_000)
+    await fleet.advance(10)
+    void outcomeOf(lane.run(B, DRAIN))
+    await fleet.advance(9_000)
+    await fleet.until(lane.run(A, DRAIN))
+    const last = lane.run(B, DRAIN)
+    await fleet.advance(9_900)
+    expect(lane.view()).toMatchObject({ state: 'draining', inFlight: 1 })
+    await fleet.until(last)
+    expect(await fleet.until(asked)).not.toMatchObject({ how: 'served' })
+    expect(fleet.starts()).toHaveLength(2)
+  })
+
+  it('a drain for other flags of the same model is not taken back', async () => {
+    const { fleet, lane } = await open()
+    await fleet.until(lane.run(A, DRAIN))
+    void fleet.ask('gpu0', 60_000)
+    await fleet.advance(10)
+    void outcomeOf(lane.run(B, DRAIN))
+    await fleet.advance(1_000)
+    await fleet.until(lane.run(target('a', 'mine'), DRAIN))
+    expect([lane.view().running, fleet.starts().length]).toEqual([target('a', 'mine'), 2])
+  })
+
   it('joins a load of the same target, and ends one of another', async () => {
     const { fleet, lane } = await open()
     const first = outcomeOf(lane.run(A, DRAIN))

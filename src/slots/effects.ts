@@ -1,6 +1,6 @@
 import type { LaunchRecord } from '../contract/launch-record.ts'
 import type { SlotFailure } from '../contract/slot-state.ts'
-import { slotLogPath } from '../files/home.ts'
+import { launchRecordPath, slotLogPath } from '../files/home.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { MemoryNeed } from '../launch/rules/memory-need.ts'
 import type { RunnerRegistry } from '../runners/registry.ts'
@@ -8,6 +8,7 @@ import type { ProbeSpec } from '../runners/runner.ts'
 import type { ExitFacts } from '../runtimes/runtime.ts'
 import { createNeedEstimator } from './launch/estimate-need.ts'
 import { type Examination, examineSlot } from './launch/examine-slot.ts'
+import type { KeptWrites } from './launch/kept-writes.ts'
 import { writeLaunchRecord } from './launch/launch-record.ts'
 import { type Binding, prepareLaunch } from './launch/prepare-launch.ts'
 import type { MissingFiles } from './launch/pull-missing.ts'
@@ -30,6 +31,7 @@ export interface SlotEffects {
   prepare(bound: SlotBinding, previousPort: number | null, signal: AbortSignal): Promise<Binding>
   /** Never rejects. */
   examine(slot: string, override: Override | undefined, running: StartedEngine | undefined): Promise<Examination>
+  /** Never rejects. */
   drawKey(slot: string): Promise<string>
   openProber(origin: string, spec: ProbeSpec, engineKey: string | undefined): Prober
   logPath(slot: string): string
@@ -37,7 +39,7 @@ export interface SlotEffects {
   readonly missing: MissingFiles
   /** What a launch will take. Never rejects. */
   estimate(binding: Binding): Promise<MemoryNeed>
-  /** Errors: `slot.spawn_failed`. */
+  /** Never rejects. */
   recordLaunch(record: LaunchRecord): Promise<void>
   /** Never rejects. */
   askSanity(ask: SanityAsk): Promise<SanityVerdict>
@@ -51,12 +53,13 @@ export interface EffectsDeps extends SourceDeps {
   readonly ports: PortPool
   readonly missing: MissingFiles
   readonly clock: Clock
+  readonly kept: KeptWrites
 }
 
 export function createSlotEffects(deps: EffectsDeps): SlotEffects {
-  const { home, runners, ports, missing, clock, source } = deps
+  const { home, runners, ports, missing, clock, source, kept } = deps
   const sources = { home, runners, ports, source }
-  const drawKey = createKeyDrawer(home)
+  const drawKey = createKeyDrawer(home, kept)
   return {
     readBinding: (slot, override) => readBinding(sources, slot, override),
     prepare: (bound, previousPort, signal) => prepareLaunch(sources, bound, previousPort, signal),
@@ -66,7 +69,10 @@ export function createSlotEffects(deps: EffectsDeps): SlotEffects {
     logPath: (slot) => slotLogPath(home, slot),
     missing,
     estimate: createNeedEstimator(),
-    recordLaunch: (record) => writeLaunchRecord(home, record),
+    recordLaunch: (record) => {
+      const path = launchRecordPath(home, record.slot)
+      return kept.keep({ slot: record.slot, path, write: () => writeLaunchRecord(home, record) })
+    },
     askSanity: (ask) => askSanity(ask, { clock }),
     openLiveLook: (origin, spec, engineKey) => createLiveLook(origin, spec, engineKey),
     explain: explainExit,

@@ -55,6 +55,7 @@ async function openAll() {
       ports,
       clock,
       missing: { find: async () => undefined },
+      kept: { keep: async () => {}, close: () => {} },
     }),
     settings: {
       ...slotSettingsOf(daemonSettingsSchema.parse({}), {}),

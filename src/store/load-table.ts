@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { type LoadRecord, loadRecordSchema } from '../contract/load-record.ts'
 import { isoTime } from '../kernel/units.ts'
+import { requireInPlace } from './in-place.ts'
 import type { HistoryChange } from './rules/find-waiting.ts'
 
 /** The table `loads` of hal0.db. Errors of every call: SQLite's own. */
@@ -67,7 +68,10 @@ export function openLoadTable(db: Database): LoadTable {
   })
 
   return {
-    write: (changes, { oldestMs, perSlot }) => write.immediate(changes, oldestMs, perSlot),
+    write(changes, { oldestMs, perSlot }) {
+      requireInPlace(db)
+      write.immediate(changes, oldestMs, perSlot)
+    },
     recent: (slot, limit) => select.all(slot, limit).flatMap((row) => recordOf(row) ?? []),
   }
 }

@@ -3,6 +3,7 @@ import Sqlite, { type Database } from 'better-sqlite3'
 import { explainBinding } from '../files/sqlite-binding.ts'
 import { errnoOf, Hal0Error, messageOf } from '../kernel/errors.ts'
 import { SECOND_MS } from '../kernel/units.ts'
+import { rememberPlace } from './in-place.ts'
 import { type MigrateOptions, migrate } from './migrations.ts'
 
 /** At the start there is time to wait for another process that has the file, a backup for example. */
@@ -62,6 +63,7 @@ function openWhole(options: MigrateOptions): Database {
     db.pragma('foreign_keys = ON')
     migrate(db, options)
     db.pragma(`busy_timeout = ${BUSY_MS}`)
+    rememberPlace(db)
     return db
   } catch (cause) {
     db.close()

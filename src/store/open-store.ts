@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { messageOf } from '../kernel/errors.ts'
 import type { Log } from '../kernel/log.ts'
 import { ownVersion } from '../version.ts'
+import { placeProblem } from './in-place.ts'
 import { createLoadHistory, type LoadHistory } from './load-history.ts'
 import { openLoadTable } from './load-table.ts'
 import { openDatabase } from './open-database.ts'
@@ -75,7 +76,8 @@ export function openStore(home: Home, { log, clock, publish = () => {} }: StoreD
     loads,
     usage,
     get problem() {
-      return outages.problem
+      // A write may be long in coming: whoever asks is told at once.
+      return outages.problem ?? (db === undefined ? undefined : placeProblem(db))
     },
     close() {
       loads.close()

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { UsageBy, UsageSums } from '../contract/usage.ts'
+import { requireInPlace } from './in-place.ts'
 import { DAY_MS, type GroupValue, type UsageRow } from './rules/usage-sums.ts'
 
 /** Hours `fromMs ≤ hour < toMs`, epoch ms. */
@@ -61,7 +62,10 @@ export function openUsageTable(db: Database): UsageTable {
   })
 
   return {
-    add: (rows, oldestMs) => add.immediate(rows, oldestMs),
+    add(rows, oldestMs) {
+      requireInPlace(db)
+      add.immediate(rows, oldestMs)
+    },
     sums: ({ fromMs, toMs, by, userId }) =>
       new Map(
         select(by)

@@ -232,6 +232,16 @@ describe('a key', () => {
         )
       }
       expect(served).toBeGreaterThan(20)
+      // Where no key belongs; an engine is not asked by these.
+      const places = ['/v1/models/KEY', '/v1/KEY', '/upstream/KEY/x', '/api/KEY', '/api/slots/KEY', '/api/lanes/KEY']
+      for (const place of places) {
+        const answer = await say(life.url, 'GET', place.replace('KEY', secrets.bob), bearer(secrets.ada))
+        saidSo.push(answer.body)
+      }
+      for (const named of [{ model: secrets.bob, input: 'hi' }, { [secrets.bob]: 1 }]) {
+        saidSo.push((await say(life.url, 'POST', '/v1/embeddings', bearer(secrets.ada), named)).body)
+        saidSo.push((await say(life.url, 'POST', '/api/keys', bearer(secrets.ada), named)).body)
+      }
       for (const name of ['ada', secrets.bob]) {
         const answer = await say(life.url, 'POST', '/api/session', {}, { name, password: `${password}!` })
         expect(answer.status).toBe(401)

@@ -47,18 +47,8 @@ describe('each route asks its port once, and answers with what it says', () => {
   it.each<[string, string, unknown, string, number, unknown, string?]>([
     ['GET', '/api/lanes', undefined, `lanes.rows ${BY}`, 200, { lanes: [LANE] }],
     ['GET', '/api/lanes/gpu0', undefined, `lanes.row "gpu0" ${BY}`, 200, LANE],
-    [
-      'POST',
-      '/api/lanes',
-      { name: 'gpu1', device: 'cpu' },
-      'laneFiles.create "gpu1" {"device":"cpu"}',
-      201,
-      { name: 'gpu1', config: { device: 'cpu' } },
-      '/api/lanes/gpu1',
-    ],
     ['DELETE', '/api/lanes/gpu0', undefined, 'laneFiles.remove "gpu0"', 204, undefined],
     ['GET', '/api/lanes/gpu0/config', undefined, 'laneFiles.config "gpu0"', 200, CONFIG],
-    ['PUT', '/api/lanes/gpu0/config', { runner: null }, 'laneFiles.update "gpu0" {"runner":null}', 200, CONFIG],
     [
       'POST',
       '/api/lanes/gpu0/manual',
@@ -187,6 +177,28 @@ describe('each route asks its port once, and answers with what it says', () => {
     expect(api.ports.asked).toEqual([asks])
     expect(response.headers.get('location')).toBe(location ?? null)
   })
+
+  it.each<[string, string, unknown, string, string, number, string | null]>([
+    [
+      'POST',
+      '/api/lanes',
+      { name: 'gpu1', device: 'cpu' },
+      'gpu1',
+      'laneFiles.create "gpu1" {"device":"cpu"}',
+      201,
+      '/api/lanes/gpu1',
+    ],
+    ['PUT', '/api/lanes/gpu0/config', { runner: null }, 'gpu0', 'laneFiles.update "gpu0" {"runner":null}', 200, null],
+  ])(
+    '%s %s writes, then asks what the lane has against it',
+    async (method, path, body, name, asks, status, location) => {
+      const response = await call(method, path, body)
+      const answer = { name, config: { device: 'cpu' }, warnings: LANE.warnings }
+      expect([response.status, await response.json()]).toEqual([status, answer])
+      expect(api.ports.asked).toEqual([asks, `lanes.row "${name}" ${BY}`])
+      expect(response.headers.get('location')).toBe(location)
+    },
+  )
 
   it('a timeline nobody bounds shows the last day and the week to come', async () => {
     const before = Date.now()

@@ -296,6 +296,7 @@ describe('OpenAPI', () => {
       'delete /api/session',
       'delete /api/slots/{name}',
       'delete /api/users/{user}',
+      'get /api/audit',
       'get /api/capacity',
       'get /api/comfyui/status',
       'get /api/config/validate',

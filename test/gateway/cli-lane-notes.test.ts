@@ -127,6 +127,23 @@ it('an edit that changes nothing says so', async () => {
   expect([code, stdout]).toEqual([0, 'lane gpu0: nothing has changed; its file said so already\n'])
 })
 
+it.each(['lane edit gpu0 --no-allow-exclusive', 'lane create gpu0 --no-wait'])(
+  '%s: passes warnings on',
+  async (line) => {
+    const said = 'r1 (2026-12-24T17:00:00.000Z to 2026-12-24T19:00:00.000Z) stays'
+    const answer = { name: 'gpu0', config: { device: 'cpu' }, warnings: [said] }
+    hub.answers.set('PUT /api/lanes/gpu0/config', answer)
+    hub.answers.set('POST /api/lanes', [201, answer])
+    hub.answers.set('GET /api/lanes/gpu0', { ...LANE, warnings: [said] })
+    const { code, stderr } = await run(line, { TZ: 'Europe/Berlin' })
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('warning: r1 (2026-12-24 18:00 to 20:00 Europe/Berlin) stays\n'),
+    ])
+    expect(JSON.parse((await run(`${line} --json`)).stdout)).toMatchObject({ warnings: [said] })
+  },
+)
+
 it('what a lane ends is not what is told beside it', async () => {
   const past = [{ at: '2026-12-24T16:57:00.000Z', phase: 'draining', target: HELLO, reason: 'preload' }]
   hub.answers.set('GET /api/lanes/gpu0/timeline', { ...TIMELINE, past })
@@ -215,6 +232,22 @@ describe('who is refused is told what helps', () => {
     }
     hub.answers.set('POST /api/users', [422, { error }])
     expect((await run('user create bob')).stderr).toMatch(/\n {2}Make an admin: `hal0 user create bob --admin`\.\n$/)
+  })
+
+  // No field is wrong where the last admin has to stay.
+  it.each([
+    [
+      'user delete bob',
+      'DELETE',
+      'user',
+      /\n {2}Make one with `hal0 user edit NAME --role admin`\. Who wants no users/,
+    ],
+    ['user edit bob --disable', 'PATCH', 'disabled', /\n {2}Make one with `hal0 user edit NAME --role admin`\.\n$/],
+    ['user edit bob --role member', 'PATCH', 'role', /\n {2}Make one with `hal0 user edit NAME --role admin`\.\n$/],
+  ])('hal0 %s of the last admin', async (line, method, param, said) => {
+    const error = { ...refused, message: 'bob is the last admin.', param, code: 'validation.invalid' }
+    hub.answers.set(`${method} /api/users/bob`, [422, { error }])
+    expect((await run(line)).stderr).toMatch(said)
   })
 
   it('an address for other clients', async () => {

@@ -136,7 +136,12 @@ describe('each command asks the daemon for the right thing, and says what came o
     [
       'reservation list',
       'GET /api/reservations?limit=5000&status=pending%2Capproved%2Cactive',
-      /^r1\tgpu0\tapproved\t2026-12-24 18:00 to 20:00 Europe\/Berlin\torg\/big \(coding\)\tanna\tDemo$/m,
+      /^r1\tgpu0\tapproved\t2026-12-24 18:00 to 20:00 Europe\/Berlin\torg\/big \(coding\)\tanna\tDemo\t$/m,
+    ],
+    [
+      'reservation list --status pending --status "ended early"',
+      'GET /api/reservations?limit=5000&status=pending%2Cended_early',
+      /^r1\t/m,
     ],
     ['reservation list --lane gpu0 --mine --all', 'GET /api/reservations?lane=gpu0&limit=5000&mine=true', /^r1\t/m],
     ['reservation show r1', 'GET /api/reservations/r1', /^members\tben$/m],
@@ -244,14 +249,20 @@ it cannot be booked:
 
 it('an overlap names what is in the way, line by line', async () => {
   const conflicts = [CONFLICT, { ...CONFLICT, id: 'r10', owner: null, wanted_start: '2026-12-31T17:00:00.000Z' }]
-  hub.answers.set('POST /api/reservations', [409, errorOf('reservation.overlap', 'the window is taken', { conflicts })])
+  const details = {
+    conflicts,
+    next_free: { start: '2026-12-24T20:00:00.000Z', end: '2026-12-24T22:00:00.000Z' },
+    limits: [{ limit: 'max_days_ahead', message: 'it may start until 2026-12-20T17:00:00.000Z' }],
+  }
+  const said = 'lane gpu0 is booked already: r9 of ben, r10'
+  hub.answers.set('POST /api/reservations', [409, errorOf('reservation.overlap', said, details)])
   const args = ['reservation', 'add', 'gpu0', '--start', '2026-12-24T18:00', '--for', '2h']
   const run = await hal0(...args)
   expect(run).toMatchObject({ code: 1, stdout: '' })
   expect(run.stderr).toBe(
     `in the way: r9 of ben, 2026-12-24 19:00 to 21:00 Europe/Berlin (for the one at 2026-12-24 18:00 Europe/Berlin)
 in the way: r10, 2026-12-24 19:00 to 21:00 Europe/Berlin (for the one at 2026-12-31 18:00 Europe/Berlin)
-hal0: the window is taken (reservation.overlap)
+hal0: the lane is booked already; it is free from 2026-12-24 21:00 to 23:00 Europe/Berlin. It does not allow it either: max_days_ahead: it may start until 2026-12-20 18:00 Europe/Berlin (reservation.overlap)
   Mend it.
 `,
   )

@@ -195,14 +195,6 @@ describe('model pull', () => {
   })
 })
 
-describe('chat finds the slot that is meant, and no other answers', () => {
-  it('a name that is nobody’s, then a sentence', async () => {
-    const run = await hal0('chat', 'mien', 'What is a slot?')
-    expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('mien') })
-    expect(run.stderr).toContain('slot.not_found')
-  })
-})
-
 describe('what the daemon refuses is told with its remedy', () => {
   it.each([
     ['slot create mine --model x', Hal0Error.of('model.not_found', 'no model x')],

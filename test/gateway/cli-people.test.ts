@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { homeAt } from '../../src/files/home.ts'
-import { KEY_MADE, LANE, USER } from '../support/lane-answers.ts'
+import { KEY_MADE, LANE, RESERVATION, USER } from '../support/lane-answers.ts'
 import { repoRoot, runCli } from '../support/run-cli.ts'
 import { errorOf, type StubHal0, startStubHal0 } from '../support/stub-hal0.ts'
 import { stubRow } from '../support/stub-slots-api.ts'
@@ -20,6 +20,18 @@ afterAll(() => rm(userFolder, { recursive: true, force: true }))
 const DOOR = { state: 'open', lock: null, needs_set_up: true }
 const SESSION = { kind: 'open', role: 'admin', user: null, ...DOOR, expires_at: null }
 const { secret: SECRET } = KEY_MADE
+const OTHER = { ...RESERVATION, id: 'r2', owner: { id: 'u2', name: 'ben' } }
+const AUDIT = [
+  {
+    id: 8,
+    at: '2026-12-24T17:00:05.000Z',
+    type: 'access.signed_in',
+    actor: { id: 'u1', name: 'anna' },
+    message: 'anna signed in from 127.0.0.1',
+    data: { address: '127.0.0.1' },
+  },
+  { id: 7, at: '2026-12-24T16:00:00.000Z', type: 'access.set_up_failed', actor: null, message: 'no', data: {} },
+]
 
 beforeEach(async () => {
   hub = await startStubHal0({
@@ -30,6 +42,11 @@ beforeEach(async () => {
     'POST /api/users': [201, { user: USER, key: KEY_MADE }],
     'PATCH /api/users/anna': USER,
     'DELETE /api/users/anna': {},
+    // Once it was looked at, its owner is gone.
+    'GET /api/reservations': () => ({
+      reservations: hub.seen.some(({ line }) => line.endsWith('/api/users/anna')) ? [OTHER] : [RESERVATION, OTHER],
+    }),
+    'GET /api/audit': { audit: AUDIT, next: 7 },
     'GET /api/keys': { keys: [KEY_MADE.key] },
     'POST /api/keys': [201, KEY_MADE],
     'DELETE /api/keys/hal0_abcdefg': { ...KEY_MADE.key, revoked_at: '2026-12-24T10:00:00.000Z' },
@@ -60,8 +77,9 @@ interface More {
 
 const run = (line: string, { env = {}, input = '' }: More = {}) =>
   runCli([...line.split(' '), '--url', hub.url], { userFolder, env: { TZ: 'Europe/Berlin', ...env }, input })
+/** The last request that changes something, else the last one. */
 const asked = () => {
-  const last = hub.seen.at(-1)
+  const last = hub.seen.findLast(({ line }) => !line.startsWith('GET ')) ?? hub.seen.at(-1)
   return last?.body === undefined ? last?.line : `${last.line} ${JSON.stringify(last.body)}`
 }
 
@@ -81,14 +99,24 @@ describe('each command asks the daemon for the right thing, and says what came o
     [
       'user edit anna --role member --disable',
       'PATCH /api/users/anna {"role":"member","disabled":true}',
-      /^user anna: changed role, disabled$/m,
+      /^user anna: disabled, changed role; 1 booking ended: r1$/m,
     ],
     [
       'user edit anna --enable --email  --no-password',
       'PATCH /api/users/anna {"password":null,"email":null,"disabled":false}',
-      /changed/,
+      /^user anna: enabled, changed password, email$/m,
     ],
-    ['user delete anna', 'DELETE /api/users/anna', /^user anna is deleted, with all keys$/m],
+    [
+      'user audit',
+      'GET /api/audit?limit=100',
+      /^2026-12-24 18:00:05 Europe\/Berlin\tanna\taccess.signed_in\tanna signed in from .*\n2026-12-24 17:00 Europe\/Berlin\t-\t/m,
+    ],
+    [
+      'user audit --actor anna --type access --since 2026-12-24 --until 2026-12-24T18:00 --limit 2 --before 9 --json',
+      'GET /api/audit?actor=anna&type=access&since=2026-12-23T23%3A00%3A00.000Z&until=2026-12-24T17%3A00%3A00.000Z&limit=2&before=9',
+      /"next": 7/,
+    ],
+    ['user delete anna', 'DELETE /api/users/anna', /^user anna is deleted, with all keys; 1 booking ended: r1$/m],
     ['key list', 'GET /api/keys', /^hal0_abcdefg\tfirst\tanna\t2026-12-01 11:00 Europe\/Berlin\tnever\tnever$/m],
     ['key list --user anna', 'GET /api/keys?user=anna', /^hal0_abcdefg/m],
     [

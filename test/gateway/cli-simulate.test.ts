@@ -48,7 +48,7 @@ describe('hal0 lane simulate', () => {
 
   it('ends with 2 and every mistake of the file', async () => {
     const file = join(folder, 'day.toml')
-    await writeFile(file, 'start = "8:00"\nhour = 3\n[lanes.gpu0]\ndefault = { model = "small" }\n')
+    await writeFile(file, 'start = "soon"\nhour = 3\n[lanes.gpu0]\ndefault = { model = "small" }\n')
     const told = await simulate(file)
     expect(told.code).toBe(2)
     expect(told.stdout.trimEnd().split('\n')).toEqual([

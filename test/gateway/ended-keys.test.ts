@@ -144,6 +144,19 @@ describe('the gateway', () => {
     expect(slots.leases()).toEqual([])
   })
 
+  it('who is no admin any more when their turn comes does not reach the engine itself', async () => {
+    const { who, engine, slots, gateway } = await begin()
+    const served = await open(gateway.origin, { ...chat, body: { ...chat.body, stream: true } })
+    await served.until('\n\n')
+    const waiting = send(gateway.origin, { ...chat, path: `/upstream/agent${chat.path}` })
+    await slots.logged('wait agent', 2)
+    who.become('member')
+    await engine.setKnobs({ hold_after_tokens: null })
+    await served.rest()
+    expect((await waiting).status).toBe(403)
+    expect((await engine.state()).counters.inference).toBe(1)
+  })
+
   it.each([
     ['goes on', 'member', 200],
     ['has ended', undefined, 401],

@@ -32,6 +32,7 @@ export const LANE: LaneRow = {
       target: BIG,
       failures: 2,
       code: 'slot.load_failed',
+      cause: null,
       message: 'out of memory',
       failed_at: '2026-12-24T17:01:00.000Z',
       retry_at: '2026-12-24T17:02:00.000Z',
@@ -42,6 +43,7 @@ export const LANE: LaneRow = {
   in_flight: 1,
   config_problem: null,
   store_problem: null,
+  warnings: [],
 }
 
 export const MANUAL: LaneManualAnswer = {
@@ -60,6 +62,7 @@ export const LANE_EXPLANATION: LaneExplanation = {
   reason: 'reserved',
   review_at: '2026-12-24T19:00:00.000Z',
   review: 'Reservation r1 ends.',
+  instead: null,
   branches: [{ n: 1, text: 'reservation r1 of anna is running', outcome: 'chosen' }],
   to_change: ['End reservation r1.'],
   plan: [
@@ -93,7 +96,8 @@ export const TIMELINE: LaneTimeline = {
       title: 'Demo',
     },
   ],
-  past: [{ at: '2026-12-24T16:57:00.000Z', phase: 'loading', target: BIG, reason: 'preload' }],
+  past: [{ at: '2026-12-24T16:57:00.000Z', phase: 'loading', target: BIG, reason: 'preload', in_place_of: null }],
+  failures: [],
   plan: [{ from: '2026-12-24T19:00:00.000Z', until: null, target: HELLO, reason: 'default', reservation_id: null }],
 }
 

@@ -1,5 +1,6 @@
 import type { SignedIn } from '../../src/access/sessions.ts'
 import type { ManagementPorts } from '../../src/api/api-context.ts'
+import type { AuditRow } from '../../src/contract/audit.ts'
 import type { LaneExplanation, LaneManualAnswer, LaneRow, LaneTimeline } from '../../src/contract/lane.ts'
 import type { NotificationRow } from '../../src/contract/notification.ts'
 import type { BookingCheck, ReservationRow } from '../../src/contract/reservation.ts'
@@ -24,13 +25,22 @@ export const LANE: LaneRow = {
   manual: null,
   default: HELLO,
   failures: [
-    { target: HELLO, failures: 1, code: 'slot.spawn_failed', message: '/models/x: no', failed_at: AT, retry_at: null },
+    {
+      target: HELLO,
+      failures: 1,
+      code: 'slot.spawn_failed',
+      cause: null,
+      message: '/models/x: no',
+      failed_at: AT,
+      retry_at: null,
+    },
   ],
   approval: 'none',
   allow_exclusive: true,
   in_flight: 0,
   config_problem: '/etc/hal0/lanes/gpu0.toml: gpu: no such key',
   store_problem: null,
+  warnings: ['r1 (2026-01-01T00:00:00.000Z to 2026-01-01T02:00:00.000Z) stays'],
 }
 
 export const LANE_EXPLANATION: LaneExplanation = {
@@ -40,13 +50,22 @@ export const LANE_EXPLANATION: LaneExplanation = {
   reason: 'default',
   review_at: null,
   review: null,
+  instead: null,
   branches: [{ n: 5, text: 'the default', outcome: 'chosen' }],
   to_change: [],
   plan: [],
   estimates: [],
 }
 
-export const LANE_TIMELINE: LaneTimeline = { lane: 'gpu0', from: AT, to: AT, reservations: [], past: [], plan: [] }
+export const LANE_TIMELINE: LaneTimeline = {
+  lane: 'gpu0',
+  from: AT,
+  to: AT,
+  reservations: [],
+  past: [],
+  failures: [],
+  plan: [],
+}
 
 export const LANE_MANUAL: LaneManualAnswer = {
   manual: { target: HELLO, made_at: AT, made_by: 'local', until: null },
@@ -125,6 +144,15 @@ export const NOTIFICATION: NotificationRow = {
   read_at: null,
 }
 
+export const AUDIT_ROW: AuditRow = {
+  id: 9,
+  at: AT,
+  type: 'access.key_created',
+  actor: { id: 'u1', name: 'ada' },
+  message: 'ada made the key hal0_abcdefg… of ada',
+  data: { prefix: 'hal0_abcdefg' },
+}
+
 /** The token of a calendar feed that is ada's; `CALENDAR_TOKEN_GONE` is that of somebody who may not come in any more. */
 export const CALENDAR_TOKEN = 'feed-token-of-ada'
 export const CALENDAR_TOKEN_GONE = 'feed-token-of-bob'
@@ -134,10 +162,16 @@ const ADA = { id: 'u1', name: 'ada', role: 'admin', email: undefined, timeZone: 
 
 /** Writes down the call with its arguments, and answers. */
 export type Ask = <T>(call: string, answer: T, ...args: unknown[]) => T
-type LanePorts = Pick<ManagementPorts, 'lanes' | 'laneFiles' | 'bookings' | 'accounts' | 'sessions' | 'notices'>
+/** What the API had written down besides: `lanes local did …`, `refused GET /api/events`. */
+interface Audited {
+  readonly audited: string[]
+}
+type LanePorts = Audited &
+  Pick<ManagementPorts, 'lanes' | 'laneFiles' | 'bookings' | 'accounts' | 'sessions' | 'notices'>
 
 /** The ports of lanes, reservations and people: fixed rows, as those of `stubPorts`. */
 export function stubLanePorts(ask: Ask, row: (name: string) => SlotRow): LanePorts {
+  const audited: string[] = []
   /** A port's promise rejects; it does not throw. */
   const later =
     <Args extends unknown[], T>(call: string, answer: (...args: Args) => T) =>
@@ -146,6 +180,7 @@ export function stubLanePorts(ask: Ask, row: (name: string) => SlotRow): LanePor
   const reservation = (call: string) => later(call, (id: string, ..._more: unknown[]) => ({ ...RESERVATION, id }))
 
   return {
+    audited,
     lanes: {
       rows: (by) => ask('lanes.rows', [LANE], by),
       row: (name, by) => ask('lanes.row', { ...LANE, name }, name, by),
@@ -180,6 +215,12 @@ export function stubLanePorts(ask: Ask, row: (name: string) => SlotRow): LanePor
       reject: reservation('bookings.reject'),
     },
     accounts: {
+      audit: {
+        list: (query) => ask('audit.list', { audit: [AUDIT_ROW], next: null }, query),
+        // What the API does besides is not what most tests ask about.
+        did: ({ area, message }) => void audited.push(`${area} ${message}`),
+        refused: (what) => void audited.push(`refused ${what}`),
+      },
       byId: (id) => (id === ADA.id ? ADA : undefined),
       byName: (name) => (name === ADA.name ? ADA : undefined),
       all: () => [ADA],

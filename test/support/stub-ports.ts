@@ -18,6 +18,8 @@ import { stubLanePorts } from './stub-lane-ports.ts'
 export interface StubPorts extends ManagementPorts {
   /** `admin.create {"name": …}`, in order. */
   readonly asked: string[]
+  /** What the API had written into the audit: `lanes local did PUT …`, `refused GET /api/events`. */
+  readonly audited: readonly string[]
   /** From now on every call fails with it. */
   failWith(error: Hal0Error | undefined): void
   /** The next jobs of `pulls.follow`; the last one stands for `show` too. */

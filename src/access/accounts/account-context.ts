@@ -29,6 +29,21 @@ export function findUser(memory: AccountMemory, user: string): UserRecord {
   throw invalid({ param: 'user', message: `There is no user ${JSON.stringify(shortText(user, 64))}.` })
 }
 
+/**
+ * Who asks, as of now: while a password was hashed they may have been removed, disabled or made a member, or their key may have ended.
+ * Errors: `auth.required`. Source: SPEC 14.
+ */
+export function callerNow({ memory, clock }: Pick<AccountContext, 'memory' | 'clock'>, caller: Caller): Caller {
+  if (caller.kind === 'local_admin') return caller
+  const user = memory.user(caller.userId)
+  const key = caller.keyId === undefined ? undefined : memory.key(caller.keyId)
+  const isKeyOver =
+    key !== undefined &&
+    (key.revokedAtMs !== undefined || (key.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.nowMs())
+  if (user !== undefined && user.disabledAtMs === undefined && !isKeyOver) return { ...caller, role: user.role }
+  throw Hal0Error.of('auth.required', `${nameOf(caller)} may not come in any more; nothing was changed.`)
+}
+
 /** Errors: `auth.forbidden`. */
 export function demandAdmin(caller: Caller, what: string): void {
   if (isAdmin(caller)) return

@@ -10,8 +10,10 @@ import type { KeyRecord, SessionRecord, UserRecord } from './records.ts'
 
 /** Keys that came in lately, so that their next request costs a look into a map. */
 const MAX_REMEMBERED = 1_024
-/** A session in use is written at most so often. */
+/** A session in use is written at most so often, */
 const EXTENDED_EVERY_MS = HOUR_MS
+/** and in so many steps at least: one that lasts for an hour must not end under somebody who uses it. */
+const MIN_EXTENSIONS = 20
 
 interface Admitted {
   readonly key: KeyRecord
@@ -76,8 +78,10 @@ export function createCredentialsCheck({ memory, late, clock, sessionMs }: Crede
       if (session === undefined || user === undefined || user.disabledAtMs !== undefined) {
         return err('this session has ended')
       }
-      const untilMs = clock.nowMs() + sessionMs()
-      if (untilMs - session.expiresAtMs >= EXTENDED_EVERY_MS) {
+      const lengthMs = sessionMs()
+      const untilMs = clock.nowMs() + lengthMs
+      // It is cut where the setting was made shorter, or the clock was set back.
+      if (Math.abs(untilMs - session.expiresAtMs) >= Math.min(EXTENDED_EVERY_MS, lengthMs / MIN_EXTENSIONS)) {
         session.expiresAtMs = untilMs
         late.sessionExtended(session)
       }

@@ -145,6 +145,13 @@ export function createSessionManagement(deps: SessionManagementDeps): Sessions {
       const via = viaOf(from)
       const attempt = attempts.begin(via.address, '')
       if (!setUpToken.take(token)) {
+        journal.note({
+          type: 'set_up_failed',
+          severity: 'warning',
+          by: { id: '', name: '' },
+          message: `Set-up failed, from ${via.address}: the token is not the one, or set-up is over`,
+          data: { address: via.address },
+        })
         const said = mode() === 'open' ? 'This is not the set-up token.' : 'Set-up is over: users are defined.'
         throw Hal0Error.of('auth.required', said, {
           param: 'token',

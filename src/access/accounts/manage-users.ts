@@ -6,7 +6,7 @@ import type { Passwords } from '../password.ts'
 import type { Accounts } from '../people.ts'
 import { findLastAdminFault, findNewUserFault, type UserFacts } from '../rules/user-rules.ts'
 import { hashSecret, newId, newSecret } from '../secrets.ts'
-import { type AccountContext, byOf, demandAdmin, findUser, invalid } from './account-context.ts'
+import { type AccountContext, byOf, callerNow, demandAdmin, findUser, invalid } from './account-context.ts'
 import type { AuditEntry } from './account-journal.ts'
 import { drawKey, madeOf } from './manage-keys.ts'
 import type { UserRecord } from './records.ts'
@@ -29,6 +29,8 @@ export interface UserManagement
 }
 
 const LOCAL: Caller = { kind: 'local_admin' }
+const MAKING = 'Making a user'
+const REMOVING = 'Removing a user'
 
 /** The users of `Accounts`. Changes go one after the other; passwords are hashed before. */
 export function createUserManagement(deps: UserManagementDeps): UserManagement {
@@ -57,8 +59,10 @@ export function createUserManagement(deps: UserManagementDeps): UserManagement {
     const fault = findNewUserFault(facts(), request)
     if (fault !== undefined) throw invalid(fault)
     refuseTimeZone(request.time_zone)
-    const passwordHash = request.password === undefined ? undefined : await passwords.hash(request.password)
+    const passwordHash =
+      request.password === undefined ? undefined : await passwords.hash(request.password, userIdOf(by))
     return inTurn(async () => {
+      demandAdmin(callerNow(deps, by), MAKING)
       // Somebody may have been made meanwhile.
       const late = findNewUserFault(facts(), request)
       if (late !== undefined) throw invalid(late)
@@ -124,7 +128,7 @@ export function createUserManagement(deps: UserManagementDeps): UserManagement {
         .map(userRowOf),
 
     async createUser(request, by) {
-      demandAdmin(by, 'Making a user')
+      demandAdmin(by, MAKING)
       const [, made] = await create(request, by, [])
       return made
     },
@@ -141,8 +145,9 @@ export function createUserManagement(deps: UserManagementDeps): UserManagement {
       const { id } = findUser(memory, name)
       refuseTimeZone(change.time_zone)
       const { password } = change
-      const hash = typeof password === 'string' ? await passwords.hash(password) : undefined
+      const hash = typeof password === 'string' ? await passwords.hash(password, userIdOf(by)) : undefined
       return inTurn(async () => {
+        refuseForeignChange(id, change, callerNow(deps, by))
         const user = findUser(memory, id)
         const after = changed(user, change, hash, clock.nowMs())
         const fault = findLastAdminFault(facts(), id, {
@@ -168,6 +173,7 @@ export function createUserManagement(deps: UserManagementDeps): UserManagement {
                 role: after.role,
                 disabled: after.disabledAtMs !== undefined,
                 ...(isDisabledNow && { released_reservations: released }),
+                ...(endsSessions && { ended_sessions: memory.sessionsOf(id).length }),
               },
             },
           ],
@@ -185,8 +191,9 @@ export function createUserManagement(deps: UserManagementDeps): UserManagement {
     },
 
     async removeUser(name, by) {
-      demandAdmin(by, 'Removing a user')
+      demandAdmin(by, REMOVING)
       return inTurn(async () => {
+        demandAdmin(callerNow(deps, by), REMOVING)
         const user = findUser(memory, name)
         const isOnly = memory.userCount === 1
         // Who reads this machine's own key owns all of it anyway; nobody else opens it to everybody.
@@ -216,8 +223,10 @@ export function createUserManagement(deps: UserManagementDeps): UserManagement {
       }
       const token = newSecret('hal0_cal_')
       const hash = hashSecret(token)
+      const name = nameOf(by)
+      const message = `${name} made a new address for calendar feeds; the last one ended`
       journal.commit({
-        entries: [],
+        entries: [{ type: 'calendar_token_created', by: byOf(by), message, data: { user_id: userId, name } }],
         write: ({ users }) => users.putCalendarToken(userId, hash),
         remember: () => memory.putCalendarToken(userId, hash),
       })

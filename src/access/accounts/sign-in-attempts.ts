@@ -22,14 +22,39 @@ export interface SignInAttempts {
   begin(address: string, name: string): Attempt
 }
 
-export function createSignInAttempts(clock: Clock, limit: () => SignInLimit): SignInAttempts {
+/** A limit was reached: told at the first refusal, and not again before the moment at which one more would be let try. */
+export type OnLimited = (reached: {
+  readonly by: 'address' | 'name'
+  readonly address: string
+  /** As typed: it may be a password. */
+  readonly name: string
+}) => void
+
+export function createSignInAttempts(
+  clock: Clock,
+  limit: () => SignInLimit,
+  onLimited: OnLimited = () => {},
+): SignInAttempts {
   const addresses = new Map<string, readonly number[]>()
   const names = new Map<string, readonly number[]>()
+  /** Until when each refusal that was told lasts. */
+  const told = new Map<string, number>()
 
-  function refuseTooMany(counts: ReadonlyMap<string, readonly number[]>, key: string, who: string): void {
+  function refuseTooMany(
+    counts: ReadonlyMap<string, readonly number[]>,
+    key: string,
+    who: string,
+    reached: Parameters<OnLimited>[0],
+  ): void {
     const nowMs = clock.nowMs()
     const decision = decideSignIn(counts.get(key) ?? [], nowMs, limit())
     if (decision.kind === 'go') return
+    const what = `${reached.by} ${key}`
+    if (told.get(what) !== decision.untilMs) {
+      if (told.size >= MAX_REMEMBERED) told.clear()
+      told.set(what, decision.untilMs)
+      onLimited(reached)
+    }
     throw Hal0Error.of('auth.rate_limited', `Too many attempts to sign in ${who}`, {
       retryAfterS: retryAfterSeconds(decision.untilMs - nowMs),
     })
@@ -59,8 +84,8 @@ export function createSignInAttempts(clock: Clock, limit: () => SignInLimit): Si
       const network = networkOf(address)
       const typed = name.toLowerCase()
       const known = USER_NAME_PATTERN.test(typed) ? typed : undefined
-      refuseTooMany(addresses, network, 'from this address')
-      if (known !== undefined) refuseTooMany(names, known, 'as this user')
+      refuseTooMany(addresses, network, 'from this address', { by: 'address', address, name })
+      if (known !== undefined) refuseTooMany(names, known, 'as this user', { by: 'name', address, name })
       const atMs = clock.nowMs()
       add(addresses, network, atMs)
       if (known !== undefined) add(names, known, atMs)

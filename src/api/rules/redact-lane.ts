@@ -1,12 +1,13 @@
 import type { LaneFailure, LaneRow } from '../../contract/lane.ts'
-import { HIDDEN, hideText, redact, type Told } from './redact.ts'
+import { hideFailure, hideText, redact, type Told } from './redact.ts'
 
 /** The keys of a load that failed, as members read them. */
 export const LANE_FAILURE_TOLD: Told<LaneFailure> = {
   target: 'told',
   failures: 'told',
   code: 'told',
-  message: () => HIDDEN,
+  cause: 'told',
+  message: hideFailure,
   failed_at: 'told',
   retry_at: 'told',
 }
@@ -30,8 +31,10 @@ export const LANE_TOLD: Told<LaneRow> = {
   approval: 'told',
   allow_exclusive: 'told',
   in_flight: 'told',
-  config_problem: ({ config_problem }) => hideText(config_problem),
-  store_problem: ({ store_problem }) => hideText(store_problem),
+  config_problem: ({ config_problem }) => hideText(config_problem, 'Its file has a mistake.'),
+  store_problem: ({ store_problem }) => hideText(store_problem, 'The database has a problem.'),
+  // Ids and windows, which members see anyway.
+  warnings: 'told',
 }
 
 /** A lane's row without paths and log lines. Source: SPEC 14. */

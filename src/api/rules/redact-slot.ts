@@ -1,21 +1,11 @@
 import type { SlotRow } from '../../contract/slot-row.ts'
-import type { FailureCause, SlotFailure } from '../../contract/slot-state.ts'
-import { generalRemedy, HIDDEN, hideText, redact, type Told } from './redact.ts'
-
-/** What is known to end engines, in words that name nothing of this machine. */
-const CAUSES: Readonly<Record<FailureCause, string>> = {
-  out_of_memory: 'It ran out of memory.',
-  bad_file: 'The file of the model cannot be read.',
-  unsupported_architecture: 'The engine does not know this kind of model.',
-  port_in_use: 'Its port is in use.',
-  missing_library: 'The engine lacks a library.',
-  bad_flag: 'The engine does not know a flag that it was given.',
-}
+import type { SlotFailure } from '../../contract/slot-state.ts'
+import { generalRemedy, hideFailure, hideText, redact, type Told } from './redact.ts'
 
 /** The keys of a failure as members read them. */
 export const FAILURE_TOLD: Told<SlotFailure> = {
   code: 'told',
-  message: tellCause,
+  message: hideFailure,
   cause: 'told',
   line: () => null,
   remedy: ({ code }) => generalRemedy(code),
@@ -46,12 +36,13 @@ export const SLOT_TOLD: Told<SlotRow> = {
   default: 'told',
   restart_needed: 'told',
   config_drift: 'told',
-  config_problem: ({ config_problem }) => hideText(config_problem),
+  config_problem: ({ config_problem }) =>
+    hideText(config_problem, 'Its settings have a mistake, or what they name is missing.'),
   ctx_effective: 'told',
   ctx_source: 'told',
   last_used_at: 'told',
   updated_at: 'told',
-  message: ({ failure }) => (failure === null ? '' : tellCause(failure)),
+  message: ({ failure }) => (failure === null ? '' : hideFailure(failure)),
   idle_reason: 'told',
   failure: ({ failure }) => (failure === null ? null : redact(failure, FAILURE_TOLD)),
   breaker: 'told',
@@ -63,8 +54,4 @@ export const SLOT_TOLD: Told<SlotRow> = {
 /** A slot's row without paths and log lines. Source: SPEC 14. */
 export function redactSlot(row: SlotRow): SlotRow {
   return redact(row, SLOT_TOLD)
-}
-
-function tellCause({ cause }: SlotFailure): string {
-  return cause === null ? HIDDEN : `${CAUSES[cause]} ${HIDDEN}`
 }

@@ -6,9 +6,9 @@ import { routeExplanationSchema } from '../../contract/route-explanation.ts'
 import { slotRowSchema } from '../../contract/slot-row.ts'
 import { slotFailureSchema } from '../../contract/slot-state.ts'
 import { statusSchema } from '../../contract/status.ts'
-import { generalRemedy, HIDDEN, redact } from './redact.ts'
+import { generalRemedy, HIDDEN, hideFailure, redact } from './redact.ts'
 import { EXPLANATION_TOLD, redactExplanation } from './redact-explanation.ts'
-import { LANE_FAILURE_TOLD, LANE_TOLD } from './redact-lane.ts'
+import { LANE_FAILURE_TOLD, LANE_TOLD, redactLane } from './redact-lane.ts'
 import { MODEL_TOLD } from './redact-model.ts'
 import { FAILURE_TOLD, redactSlot, SLOT_TOLD } from './redact-slot.ts'
 import { STATUS_TOLD } from './redact-status.ts'
@@ -81,12 +81,27 @@ describe('what stands in their place', () => {
 
   it.each([
     ['out_of_memory', 'It ran out of memory. Administrators see the details.'],
-    [null, HIDDEN],
+    [null, 'Its engine did not start, or ended by itself. Administrators see the details.'],
   ])('a failure for %s', (cause, message) => {
     expect(slot({ ...FAILURE, cause })).toMatchObject({
       message,
       failure: { code: 'slot.spawn_failed', cause, message, line: null, remedy: generalRemedy('slot.spawn_failed') },
     })
+  })
+
+  it('the code alone where it says nothing in plain words', () => {
+    expect(hideFailure({ code: 'constructor' })).toBe(HIDDEN)
+  })
+
+  it('the thing that is wrong, for a lane', () => {
+    const failure = { target: { kind: 'nothing' }, failures: 1, code: 'slot.health_failed', cause: null, message: '/x' }
+    const row = { config_problem: '/x', store_problem: '/x', failures: [failure] }
+    const told = redactLane(row as unknown as Parameters<typeof redactLane>[0])
+    expect(told).toMatchObject({
+      config_problem: 'Its file has a mistake. Administrators see the details.',
+      failures: [{ message: 'Its engine was not ready in time, or answered no more. Administrators see the details.' }],
+    })
+    expect(JSON.stringify(told)).not.toContain('/x')
   })
 
   it('nothing where there is nothing to say', () => {

@@ -1,4 +1,6 @@
+import { plainFailure } from '../../contract/plain-failure.ts'
 import { type ErrorCode, errorRegistry } from '../../kernel/error-registry.ts'
+import { sentence } from '../../kernel/sentence.ts'
 
 /** What stands where a member may not read: texts that may name files of this machine or lines of an engine's log. */
 export const HIDDEN = 'Administrators see the details.'
@@ -19,9 +21,15 @@ export function redact<Row extends object>(row: Row, told: Told<Row>): Row {
   return Object.fromEntries(entries) as Row
 }
 
-/** In the place of a text that is null when there is nothing to say. */
-export function hideText(text: string | null): string | null {
-  return text === null ? null : HIDDEN
+/** In the place of a text that is null when there is nothing to say. `what`: what may be said of it, a sentence. */
+export function hideText(text: string | null, what = ''): string | null {
+  return text === null ? null : `${what} ${HIDDEN}`.trim()
+}
+
+/** In the place of the message of a failure: what everybody is told of it. */
+export function hideFailure(failure: Parameters<typeof plainFailure>[0]): string {
+  const plain = sentence(plainFailure(failure))
+  return plain === '' ? HIDDEN : `${plain} ${HIDDEN}`
 }
 
 /** What the registry advises for a code: the same for everybody, whatever happened. */

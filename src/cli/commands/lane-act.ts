@@ -6,7 +6,6 @@ import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { chooseFeedBase } from '../feed-base.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { effectText, targetText } from '../lane-words.ts'
-import { withLocalErrors } from '../local-errors.ts'
 import type { TimeZoneOption } from '../own-zone.ts'
 import { loadTimeText, withSlotProgress } from '../slot-progress.ts'
 import { openTimes } from '../times.ts'
@@ -31,7 +30,7 @@ export async function laneChoose(name: string, model: string | null, options: La
     ...(until === undefined ? {} : { until }),
   })
   const { lanes } = await connect(options)
-  const answer = await withLocalErrors(output, times.zone, () => lanes.setManual(name, request))
+  const answer = await lanes.setManual(name, request)
   output.result(answer, () => `lane ${name}: ${effectText(answer, times.zone)}`)
   return answer.effect === 'never' ? EXIT.failed : EXIT.ok
 }

@@ -6,8 +6,9 @@ import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import type { Payload } from '../keyed-values.ts'
 import { isTable, keysOf, type LaneKeyOptions, lanePayloadOf } from '../lane-payload.ts'
+import { tellLaneWarnings } from '../lane-warnings.ts'
 
-/** `hal0 lane edit NAME`: keys in its file; the rest stays. JSON: `{name, config}`. Errors: UsageError (nothing to change). */
+/** `hal0 lane edit NAME`: keys in its file; the rest stays. Warnings go to stderr. JSON: `{name, config, warnings}`. Errors: UsageError (nothing to change). */
 export async function laneEdit(name: string, options: GlobalOptions & LaneKeyOptions): Promise<void> {
   const output = outputOf(options)
   const patch = lanePayloadOf(options)
@@ -24,6 +25,7 @@ export async function laneEdit(name: string, options: GlobalOptions & LaneKeyOpt
       ? `lane ${name}: nothing has changed; its file said so already`
       : `lane ${name}: changed ${changed.join(', ')}`,
   )
+  await tellLaneWarnings(output, answer.warnings, options)
 }
 
 /** Undefined = its file cannot be read: then the change may be what mends it. */

@@ -2,7 +2,6 @@ import type { LaneExplanation, LanePhase, LaneTarget, LaneTimeline, PlanStep } f
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { bookingText, targetText } from '../lane-words.ts'
-import { withLocalErrors } from '../local-errors.ts'
 import type { TimeZoneOption } from '../own-zone.ts'
 import { statusText } from '../reservation-words.ts'
 import { localTimes } from '../rules/local-times.ts'
@@ -21,9 +20,7 @@ export async function laneExplain(name: string, options: LaneExplainOptions): Pr
   const times = await openTimes(options, output)
   const at = times.readIso('--at', options.at)
   const { lanes } = await connect(options)
-  const explanation = await withLocalErrors(output, times.zone, () =>
-    lanes.explain(name, at === undefined ? {} : { at }),
-  )
+  const explanation = await lanes.explain(name, at === undefined ? {} : { at })
   output.result(explanation, () => output.table(['WHAT', 'WHEN', 'ANSWER'], explainLines(explanation, times.zone)))
 }
 
@@ -33,8 +30,10 @@ function explainLines(told: LaneExplanation, zone: Zone): string[][] {
     told.review_at === null || told.review === null
       ? []
       : [['may change', momentText(told.review_at, zone), local(told.review)]]
+  const { instead } = told
   return [
     ['target', momentText(told.at, zone), `${targetText(told.target)} [${told.reason}]`],
+    ...(instead === null ? [] : [['instead', targetText(instead.target), local(instead.text)]]),
     ...told.branches.map(({ n, text, outcome }) => [`rule ${n}`, outcome, local(text)]),
     ...review,
     ...told.to_change.map((text) => ['to change', '', local(text)]),
@@ -83,19 +82,29 @@ function phaseText(phase: LanePhase, target: LaneTarget): string {
   return isEnding ? `${phase}, then ${targetText(target)}` : `${phase}: ${targetText(target)}`
 }
 
-function timelineLines({ past, reservations, plan }: LaneTimeline, zone: Zone): string[][] {
+function timelineLines({ past, failures, reservations, plan }: LaneTimeline, zone: Zone): string[][] {
   return [
-    ...past.map(({ at, phase, target, reason }) => [
-      'was',
-      momentText(at, zone),
-      `${phaseText(phase, target)} [${reason}]`,
-    ]),
+    ...pastLines(past, failures, zone),
     ...reservations.map((booking) => {
       const title = booking.title === '' ? '' : `, ${JSON.stringify(booking.title)}`
       return [`booked`, statusText(booking.status), `${bookingText(booking, zone)}${title}`]
     }),
     ...plan.map((step) => planLine(step, zone)),
   ]
+}
+
+/** What it did and what failed, in order of time; of one moment the failure first: what comes after is done about it. */
+function pastLines(past: LaneTimeline['past'], failures: LaneTimeline['failures'], zone: Zone): string[][] {
+  const failed = failures.map(({ at, target, text, retry_at: retryAt }) => {
+    const next =
+      retryAt === null ? 'not tried again before it changes' : `tried again from ${momentText(retryAt, zone)} on`
+    return { at, words: ['failure', momentText(at, zone), `${targetText(target)}: ${text}; ${next}`] }
+  })
+  const was = past.map(({ at, phase, target, reason, in_place_of: wanted }) => {
+    const standIn = wanted === null ? '' : `, in the place of ${targetText(wanted)}`
+    return { at, words: ['was', momentText(at, zone), `${phaseText(phase, target)} [${reason}]${standIn}`] }
+  })
+  return [...failed, ...was].toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at)).map(({ words }) => words)
 }
 
 function planLine({ from, until, target, reason, reservation_id: id }: PlanStep, zone: Zone): string[] {

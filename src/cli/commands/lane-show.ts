@@ -3,6 +3,7 @@ import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { bookingText, laneRemark, targetText } from '../lane-words.ts'
 import type { TimeZoneOption } from '../own-zone.ts'
+import { localTimes } from '../rules/local-times.ts'
 import { momentText, windowText } from '../rules/time-text.ts'
 import type { Zone } from '../rules/zone.ts'
 import { openTimes } from '../times.ts'
@@ -35,7 +36,7 @@ function cells(row: LaneRow, zone: Zone): string[] {
     reason,
     active === null ? '-' : bookingText(active, zone),
     next === null ? '-' : bookingText(next, zone),
-    laneRemark(row),
+    localTimes(laneRemark(row), zone),
   ]
 }
 
@@ -67,6 +68,7 @@ function rowLines(row: LaneRow, zone: Zone): string[][] {
     ['exclusive', row.allow_exclusive ? 'allowed' : 'not allowed'],
     ['file', row.config_problem ?? ''],
     ['bookings', row.store_problem === null ? '' : `cannot be read: ${row.store_problem}`],
+    ...row.warnings.map((text) => ['warning', localTimes(text, zone)]),
     ...row.failures.map((one) => {
       const again =
         one.retry_at === null ? 'not tried again before it changes' : `next try ${momentText(one.retry_at, zone)}`

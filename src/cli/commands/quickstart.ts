@@ -65,7 +65,7 @@ export async function quickstart(options: QuickstartOptions): Promise<void> {
     }
     const isOpen = daemon.setUpToken !== undefined
     const flags = { homeFlag: homeToType(options), portFlag: options.port, isOpen }
-    output.result({ ...facts, curl: curlLine(daemon.url) }, () =>
+    output.result({ ...facts, curl: curlLine(daemon.url, isOpen) }, () =>
       welcomeText({ url: daemon.url, home, row, typed, ...flags }),
     )
     for (const line of slotWarnings(daemon.slots.rows(), DEFAULT_SLOT)) output.note(line)

@@ -7,6 +7,7 @@ import type { Output } from '../output.ts'
 import type { TimeZoneOption } from '../own-zone.ts'
 import { changeSeries, countText } from '../reservation-series.ts'
 import { approvalText, reservationText, tellingConflicts } from '../reservation-words.ts'
+import type { Zone } from '../rules/zone.ts'
 import { openTimes, readMinutes } from '../times.ts'
 
 export interface SeriesOptions extends GlobalOptions, TimeZoneOption {
@@ -41,9 +42,9 @@ export async function reservationExtend(id: string, options: ExtendOptions): Pro
   })
 }
 
-/** `hal0 reservation approve ID`. JSON: as `reservationCancel`. */
+/** `hal0 reservation approve ID`: tells what was approved, as it was at that moment, and whose it is. JSON: as `reservationCancel`. */
 export async function reservationApprove(id: string, options: SeriesOptions): Promise<void> {
-  await actOnSeries(id, options, (reservations) => reservations.approve(id, { series: options.series }))
+  await actOnSeries(id, options, (reservations) => reservations.approve(id, { series: options.series }), judgedText)
 }
 
 export interface RejectOptions extends SeriesOptions {
@@ -53,28 +54,43 @@ export interface RejectOptions extends SeriesOptions {
 /** `hal0 reservation reject ID`. JSON: as `reservationCancel`. */
 export async function reservationReject(id: string, options: RejectOptions): Promise<void> {
   const { reason = '', series } = options
-  await actOnSeries(id, options, (reservations) => reservations.reject(id, { reason, series }))
+  await actOnSeries(id, options, (reservations) => reservations.reject(id, { reason, series }), judgedText)
 }
 
-async function act(id: string, options: GlobalOptions & TimeZoneOption, operation: Operation): Promise<void> {
+/** What somebody decided on for somebody else. */
+function judgedText(row: ReservationRow, zone: Zone): string {
+  return `${reservationText(row, zone)}, for ${row.owner.name}`
+}
+
+async function act(
+  id: string,
+  options: GlobalOptions & TimeZoneOption,
+  operation: Operation,
+  text: typeof reservationText = reservationText,
+): Promise<void> {
   const output = outputOf(options)
   const { zone } = await openTimes(options, output)
   const { reservations } = await connect(options)
   const row = await tellingConflicts(output, zone, () =>
     namingOwner(reservations, id, () => operation(reservations, output)),
   )
-  output.result(row, () => reservationText(row, zone))
+  output.result(row, () => text(row, zone))
 }
 
 /** With --series all that it changed are told, and how many. */
-async function actOnSeries(id: string, options: SeriesOptions, operation: Operation): Promise<void> {
-  if (options.series !== true) return act(id, options, operation)
+async function actOnSeries(
+  id: string,
+  options: SeriesOptions,
+  operation: Operation,
+  text: typeof reservationText = reservationText,
+): Promise<void> {
+  if (options.series !== true) return act(id, options, operation, text)
   const output = outputOf(options)
   const { zone } = await openTimes(options, output)
   const { reservations } = await connect(options)
   const rows = await tellingConflicts(output, zone, () =>
     namingOwner(reservations, id, () => changeSeries(reservations, id, () => operation(reservations, output))),
   )
-  output.result({ reservations: rows }, () => rows.map((row) => reservationText(row, zone)).join('\n'))
+  output.result({ reservations: rows }, () => rows.map((row) => text(row, zone)).join('\n'))
   if (!output.json) output.note(countText(rows))
 }

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
+import { RESERVATION_STATUSES } from '../../contract/reservation.ts'
 import { showExamples } from '../command-help.ts'
 import type { ExitCode } from '../exit-codes.ts'
-import { collect, wholeNumber } from '../option-parsers.ts'
+import { collect, collectOf, wholeNumber } from '../option-parsers.ts'
 import { DURATION_FORMS } from '../rules/read-duration.ts'
 import { TIME_FORMS } from '../rules/read-time.ts'
 import { addTimeZoneOption } from '../times.ts'
@@ -39,9 +40,18 @@ function addViews(reservation: Command): void {
       .description('bookings that run or are to come, in order of their start')
       .option('--lane <lane>', 'of this lane')
       .option('--mine', 'own ones, and those one is a member of')
+      .addOption(
+        new Option('--status <status>', 'only of this status, such as pending; may be given several times').argParser(
+          collectOf(RESERVATION_STATUSES),
+        ),
+      )
       .option('--all', 'those that are over too'),
   ).action((_options, command: Command) => reservationList(command.optsWithGlobals()))
-  showExamples(list, ['hal0 reservation list', 'hal0 reservation list --lane gpu0 --mine --all'])
+  showExamples(list, [
+    'hal0 reservation list',
+    'hal0 reservation list --status pending',
+    'hal0 reservation list --lane gpu0 --mine --all',
+  ])
   const show = addTimeZoneOption(reservation.command('show <id>').description('everything about one booking')).action(
     (id: string, _options, command: Command) => reservationShow(id, command.optsWithGlobals()),
   )

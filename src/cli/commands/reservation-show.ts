@@ -1,4 +1,4 @@
-import type { ReservationRow } from '../../contract/reservation.ts'
+import type { ReservationRow, ReservationStatus } from '../../contract/reservation.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { targetText } from '../lane-words.ts'
@@ -10,11 +10,13 @@ import { momentText, windowText } from '../rules/time-text.ts'
 import type { Zone } from '../rules/zone.ts'
 import { openTimes } from '../times.ts'
 
-const HEAD = ['ID', 'LANE', 'STATUS', 'WINDOW', 'TARGET', 'OWNER', 'TITLE'] as const
+const HEAD = ['ID', 'LANE', 'STATUS', 'WINDOW', 'TARGET', 'OWNER', 'TITLE', 'SERIES'] as const
 
 export interface ReservationListOptions extends GlobalOptions, TimeZoneOption {
   readonly lane?: string
   readonly mine?: boolean
+  /** Only of these. */
+  readonly status?: readonly ReservationStatus[]
   /** Those that are over too. */
   readonly all?: boolean
 }
@@ -24,12 +26,13 @@ export async function reservationList(options: ReservationListOptions): Promise<
   const output = outputOf(options)
   const { zone } = await openTimes(options, output)
   const { lane, mine, all } = options
-  const status = all === true ? undefined : OPEN_STATUSES
+  const status = options.status ?? (all === true ? undefined : OPEN_STATUSES)
   const rows = await (await connect(options)).reservations.list({ lane, mine, status, limit: MAX_ROWS })
   if (rows.length === 0 && !output.json) {
-    output.note(all === true ? 'no reservations' : 'no reservations ahead; --all lists those that are over too')
+    output.note(noneText(options))
   }
-  if (rows.length === MAX_ROWS) output.note(`only the first ${MAX_ROWS} are listed; --lane and --mine narrow it`)
+  if (rows.length === MAX_ROWS)
+    output.note(`only the first ${MAX_ROWS} are listed; --lane, --mine and --status narrow it`)
   output.result({ reservations: rows }, () =>
     rows.length === 0
       ? ''
@@ -40,8 +43,15 @@ export async function reservationList(options: ReservationListOptions): Promise<
   )
 }
 
-function cells({ id, lane, status, start, end, target, owner, title }: ReservationRow, zone: Zone): string[] {
-  return [id, lane, statusText(status), windowText(start, end, zone), targetText(target), owner.name, title]
+function noneText({ status, all }: ReservationListOptions): string {
+  if (status !== undefined) return `no reservations that are ${status.map(statusText).join(' or ')}`
+  return all === true ? 'no reservations' : 'no reservations ahead; --all lists those that are over too'
+}
+
+function cells(row: ReservationRow, zone: Zone): string[] {
+  const { id, lane, status, start, end, target, owner, title, series_id: series } = row
+  const window = windowText(start, end, zone)
+  return [id, lane, statusText(status), window, targetText(target), owner.name, title, series ?? '']
 }
 
 /** `hal0 reservation show ID`. JSON: the row. */

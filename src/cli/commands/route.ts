@@ -4,6 +4,8 @@ import { showExamples } from '../command-help.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import type { Output } from '../output.ts'
+import { openOwnZone } from '../own-zone.ts'
+import { hasTimes, localTimes } from '../rules/local-times.ts'
 
 interface RouteOptions extends GlobalOptions {
   readonly path?: string
@@ -24,7 +26,11 @@ export function addRouteCommand(program: Command): void {
 async function route(name: string | undefined, options: RouteOptions): Promise<void> {
   const output = outputOf(options)
   const told = await (await connect(options)).explainRoute({ model: name, path: options.path })
-  output.result(told, () => routeText(told, output))
+  const zone = told.error !== null && hasTimes(told.error.message) ? await openOwnZone(options) : undefined
+  output.result(told, () => {
+    const text = routeText(told, output)
+    return zone === undefined ? text : localTimes(text, zone)
+  })
 }
 
 function routeText(told: RouteExplanation, output: Output): string {

@@ -1,6 +1,10 @@
 import { type Command, Option } from 'commander'
+import { MAX_AUDIT_ROWS } from '../../contract/audit.ts'
 import { ROLES } from '../../contract/user.ts'
 import { showExamples } from '../command-help.ts'
+import { wholeNumber } from '../option-parsers.ts'
+import { addTimeZoneOption } from '../times.ts'
+import { userAudit } from './user-audit.ts'
 import { userCreate, userDelete, userEdit } from './user-edit.ts'
 import { userList, userWhoami } from './user-show.ts'
 
@@ -48,7 +52,7 @@ export function addUserCommands(program: Command): void {
       .addOption(new Option('--role <role>', 'what they may do').choices(ROLES))
       .option('--email <address>', 'where notices go')
       .option('--time-zone <zone>', 'of their bookings')
-      .option('--disable', 'keep them out: keys and sessions no longer count')
+      .option('--disable', 'keep them out: keys and sessions no longer count, open bookings end')
       .option('--enable', 'let them in again'),
   )
     .option('--no-password', 'take the password away')
@@ -60,7 +64,7 @@ export function addUserCommands(program: Command): void {
   ])
   const remove = user
     .command('delete <name>')
-    .description('delete a user with all keys; bookings stay')
+    .description('delete a user with all keys; open bookings end')
     .action((name: string, _options, command: Command) => userDelete(name, command.optsWithGlobals()))
   showExamples(remove, ['hal0 user delete ben'])
   const whoami = user
@@ -68,6 +72,25 @@ export function addUserCommands(program: Command): void {
     .description('who the daemon takes you for')
     .action((_options, command: Command) => userWhoami(command.optsWithGlobals()))
   showExamples(whoami, ['hal0 user whoami'])
+  addAuditCommand(user)
+}
+
+function addAuditCommand(user: Command): void {
+  const audit = user
+    .command('audit')
+    .description('who did what: users, keys, sign-ins, what admins changed, who was refused; newest first')
+    .option('--actor <user>', "only what this user did; local: this machine's admin")
+    .option('--type <type>', 'only of this type, or of all that begin with it: access, admin.lanes')
+    .option('--since <time>', 'only from then on')
+    .option('--until <time>', 'only before then')
+    .option('--limit <n>', 'at most so many', wholeNumber(1, MAX_AUDIT_ROWS), 100)
+    .option('--before <n>', 'only those before the row of this number', wholeNumber(1, 999_999_999))
+  addTimeZoneOption(audit).action((_options, command: Command) => userAudit(command.optsWithGlobals()))
+  showExamples(audit, [
+    'hal0 user audit --since -1d',
+    'hal0 user audit --type access.sign_in_failed',
+    'hal0 user audit --actor anna --type admin.lanes --json',
+  ])
 }
 
 function addPasswordOptions(command: Command): Command {

@@ -4,6 +4,7 @@ import { type PasswordOptions, readPassword } from '../ask-password.ts'
 import { checked } from '../checked.ts'
 import { UsageError } from '../cli-error.ts'
 import { connect } from '../connect.ts'
+import { endingBookings } from '../ended-bookings.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import type { Output } from '../output.ts'
 import { rephraseError } from '../rephrase-error.ts'
@@ -85,13 +86,37 @@ export async function userEdit(name: string, options: UserEditOptions): Promise<
   if (changed.length === 0) {
     throw new UsageError('There is nothing to change.', '`hal0 user edit --help` shows the options.')
   }
-  const row = await (await connect(options)).people.changeUser(name, change)
-  output.result(row, () => `user ${row.name}: changed ${changed.join(', ')}`)
+  const { people, reservations } = await connect(options)
+  const make = () => people.changeUser(name, change).catch(tellingAnotherAdmin)
+  const { done: row, ended } =
+    change.disabled === true ? await endingBookings(reservations, name, make) : { done: await make(), ended: '' }
+  const others = changed.filter((key) => key !== 'disabled')
+  const parts = [
+    ...(change.disabled === undefined ? [] : [change.disabled ? 'disabled' : 'enabled']),
+    ...(others.length === 0 ? [] : [`changed ${others.join(', ')}`]),
+  ]
+  output.result(row, () => `user ${row.name}: ${parts.join(', ')}${ended}`)
+}
+
+/** No field is wrong: the only admin has to stay. */
+function tellingAnotherAdmin(thrown: unknown): never {
+  const isLastAdmin =
+    thrown instanceof ClientError &&
+    thrown.code === 'validation.invalid' &&
+    ['role', 'disabled', 'user'].includes(thrown.param ?? '')
+  if (!isLastAdmin) throw thrown
+  const open =
+    thrown.param === 'user'
+      ? ' Who wants no users any more deletes the others first; then the last one may go, and hal0 is open to everybody on this machine.'
+      : ''
+  throw rephraseError(thrown, { remedy: `Make one with \`hal0 user edit NAME --role admin\`.${open}` })
 }
 
 /** `hal0 user delete NAME`. JSON: `{name, deleted: true}`. */
 export async function userDelete(name: string, options: GlobalOptions): Promise<void> {
   const output = outputOf(options)
-  await (await connect(options)).people.removeUser(name)
-  output.result({ name, deleted: true }, () => `user ${name} is deleted, with all keys`)
+  const { people, reservations } = await connect(options)
+  const remove = () => people.removeUser(name).catch(tellingAnotherAdmin)
+  const { ended } = await endingBookings(reservations, name, remove)
+  output.result({ name, deleted: true }, () => `user ${name} is deleted, with all keys${ended}`)
 }

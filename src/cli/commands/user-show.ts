@@ -2,6 +2,8 @@ import type { SessionInfo, UserRow } from '../../contract/user.ts'
 import { connect } from '../connect.ts'
 import { type GlobalOptions, outputOf } from '../globals.ts'
 import { lockText } from '../open-text.ts'
+import { openOwnZone } from '../own-zone.ts'
+import { localTimes } from '../rules/local-times.ts'
 
 /** `hal0 user list`. JSON: `{users: [row, …]}`, the rows of GET /api/users. */
 export async function userList(options: GlobalOptions): Promise<void> {
@@ -32,7 +34,8 @@ function cells({ name, role, has_password, email, time_zone, disabled_at }: User
 export async function userWhoami(options: GlobalOptions): Promise<void> {
   const output = outputOf(options)
   const session = await (await connect(options)).people.session()
-  output.result(session, () => whoText(session))
+  const zone = session.expires_at === null ? undefined : await openOwnZone(options)
+  output.result(session, () => (zone === undefined ? whoText(session) : localTimes(whoText(session), zone)))
   if (session.lock !== null && !output.json) output.note(lockText(session.lock))
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chooseChatSlot, findNamedSlot, type NamedSlot } from './choose-chat-slot.ts'
+import { chooseChatSlot, findCalledSlot, type NamedSlot } from './choose-chat-slot.ts'
 
 const slots: readonly NamedSlot[] = [
   { name: 'agent', aliases: [], model_id: 'hello' },
@@ -9,11 +9,12 @@ const slots: readonly NamedSlot[] = [
 
 describe('chooseChatSlot', () => {
   it.each([
-    [['mine', 'What is a slot?'], { kind: 'named', slot: 'mine', text: 'What is a slot?' }],
-    [['my-own', 'what', 'is', 'it'], { kind: 'named', slot: 'mine', text: 'what is it' }],
-    [['org/name.q8', 'hi'], { kind: 'named', slot: 'mine', text: 'hi' }],
-    [['hello', 'hi'], { kind: 'named', slot: 'hello', text: 'hi' }],
-    [['mine'], { kind: 'named', slot: 'mine', text: '' }],
+    [['mine', 'What is a slot?'], { kind: 'named', name: 'mine', text: 'What is a slot?' }],
+    [['my-own', 'what', 'is', 'it'], { kind: 'named', name: 'my-own', text: 'what is it' }],
+    // As it was said: the model may be of a lane that somebody has booked, and of a slot that is free.
+    [['org/name.q8', 'hi'], { kind: 'named', name: 'org/name.q8', text: 'hi' }],
+    [['hello', 'hi'], { kind: 'named', name: 'hello', text: 'hi' }],
+    [['mine'], { kind: 'named', name: 'mine', text: '' }],
     // One word is a question unless it is a name: an alias or a model is not enough.
     [['my-own'], { kind: 'default', text: 'my-own', isGuess: false }],
     [['org/name.q8'], { kind: 'default', text: 'org/name.q8', isGuess: false }],
@@ -28,13 +29,13 @@ describe('chooseChatSlot', () => {
   })
 })
 
-describe('findNamedSlot', () => {
+describe('findCalledSlot', () => {
   it.each([
     ['hello', 'hello'],
     ['my-own', 'mine'],
-    ['org/name.q8', 'mine'],
+    ['org/name.q8', undefined],
     ['Agent', undefined],
   ])('%s: %s', (wanted, found) => {
-    expect(findNamedSlot(slots, wanted)?.name).toBe(found)
+    expect(findCalledSlot(slots, wanted)?.name).toBe(found)
   })
 })

@@ -5,11 +5,11 @@ import type { SlotRow } from '../../contract/slot-row.ts'
 export type NamedSlot = Pick<SlotRow, 'name' | 'aliases' | 'model_id'>
 
 /**
- * `named`: that slot is asked `text` ('' = nothing is asked yet). `unknown`: `name` was meant to be a slot, and none is called so; nobody
- * else must answer. `default`: all words are the question to the default slot; `isGuess` = the first word could have been meant as a slot.
+ * `named`: a slot is called `name`, which is asked `text` ('' = nothing is asked yet). `unknown`: `name` was meant to be a slot, and none is
+ * called so; nobody else must answer. `default`: all words are the question to the default slot; `isGuess` = the first word could have been meant as a slot.
  */
 export type ChatChoice =
-  | { readonly kind: 'named'; readonly slot: string; readonly text: string }
+  | { readonly kind: 'named'; readonly name: string; readonly text: string }
   | { readonly kind: 'unknown'; readonly name: string }
   | { readonly kind: 'default'; readonly text: string; readonly isGuess: boolean }
 
@@ -22,7 +22,7 @@ export function chooseChatSlot(words: readonly string[], slots: readonly NamedSl
   const [first, ...rest] = words
   if (first === undefined) return { kind: 'default', text: '', isGuess: false }
   const named = rest.length === 0 ? slots.find(({ name }) => name === first) : findNamedSlot(slots, first)
-  if (named !== undefined) return { kind: 'named', slot: named.name, text: rest.join(' ') }
+  if (named !== undefined) return { kind: 'named', name: first, text: rest.join(' ') }
   const [sentence, more] = rest
   if (sentence !== undefined && more === undefined && /\s/.test(sentence) && MODEL_ID_PATTERN.test(first)) {
     return { kind: 'unknown', name: first }
@@ -30,11 +30,14 @@ export function chooseChatSlot(words: readonly string[], slots: readonly NamedSl
   return { kind: 'default', text: words.join(' '), isGuess: rest.length > 0 }
 }
 
-/** Which slot has this name, alias or model? A name goes before an alias, an alias before a model. */
-export function findNamedSlot<Slot extends NamedSlot>(slots: readonly Slot[], wanted: string): Slot | undefined {
-  return (
-    slots.find(({ name }) => name === wanted) ??
-    slots.find(({ aliases }) => aliases.includes(wanted)) ??
-    slots.find(({ model_id }) => model_id === wanted)
-  )
+/** Which slot is called so? A name goes before an alias. A model may be of several slots and lanes: which of them answers is the gateway's to say. */
+export function findCalledSlot<Slot extends Pick<NamedSlot, 'name' | 'aliases'>>(
+  slots: readonly Slot[],
+  wanted: string,
+): Slot | undefined {
+  return slots.find(({ name }) => name === wanted) ?? slots.find(({ aliases }) => aliases.includes(wanted))
+}
+
+function findNamedSlot(slots: readonly NamedSlot[], wanted: string): NamedSlot | undefined {
+  return findCalledSlot(slots, wanted) ?? slots.find(({ model_id }) => model_id === wanted)
 }

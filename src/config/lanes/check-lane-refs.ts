@@ -42,12 +42,15 @@ export async function findLaneRefMistakes(
   const [outlines, slots] = await Promise.all([readLaneOutlines(home), readSlotOutlines(home)])
   const others = outlines.filter(({ name }) => name !== lane.name)
   if (keys.has('gpus')) {
-    const clashes = findGpuClashes([...others, lane], slots).filter(({ lanes }) => lanes.includes(lane.name))
+    const wanted = { ...lane, isNew: keys.has('name') }
+    const clashes = findGpuClashes([...others, wanted], slots).filter(({ lanes }) => lanes.includes(lane.name))
     found.push(...clashes.map(({ message }) => ({ key: 'gpus', message })))
   }
   if (keys.has('name')) {
-    const lanes = [...others.map(({ name }) => name), lane.name]
-    const clash = findNameClashes({ slots, lanes, models: models ?? [] }).find(({ name }) => name === lane.name)
+    const lanes = others.map(({ name }) => name)
+    const clash = findNameClashes({ slots, lanes, newLane: lane.name, models: models ?? [] }).find(
+      ({ name }) => name === lane.name,
+    )
     if (clash !== undefined) found.push({ key: 'name', message: clash.message, code: 'slot.exists' })
   }
   return found

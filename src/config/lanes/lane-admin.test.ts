@@ -91,9 +91,9 @@ describe('the files of the lanes', () => {
   it.each([
     ['gpu0', GPU0, 'slot.exists', 'there is a lane "gpu0" already'],
     ['X', {}, 'validation.invalid', 'name: expected'],
-    ['a', {}, 'slot.exists', /slot "a" \(.*a\.toml\).*lane "a"/],
-    ['also', {}, 'slot.exists', /alias of slot "a".*lane "also"/],
-    ['hello', {}, 'slot.exists', /lane "hello".*model "hello"/],
+    ['a', {}, 'slot.exists', /slot "a" \(.*a\.toml\) already: choose another for the new lane "a"$/],
+    ['also', {}, 'slot.exists', /alias of slot "a".*the new lane "also"$/],
+    ['hello', {}, 'slot.exists', /model "hello" \(models\.toml\) already: choose another for the new lane "hello"$/],
     ['agent', {}, 'slot.exists', 'its name is reserved'],
     ['l', { name: 'k' }, 'validation.invalid', 'name: expected "l", the name of the file'],
     ['l', { device: 'gpu-cuda' }, 'validation.invalid', 'gpus: expected the GPUs of the lane'],
@@ -101,8 +101,13 @@ describe('the files of the lanes', () => {
     ['l', { default: { model: 'hello', profile: 'no' } }, 'profile.not_found', 'default.profile: there is no profile'],
     ['l', { runner: 'no' }, 'validation.invalid', 'runner: there is no runner "no"'],
     // CASES 39: both are named.
-    ['l', { ...GPU0, gpus: [1, 0] }, 'validation.invalid', /GPU 0 belongs to lane "gpu0".*and to lane "l"/],
-    ['l', { ...GPU0, gpus: [5] }, 'validation.invalid', /GPU 5 belongs to lane "l".*slot "a".*pins it/],
+    [
+      'l',
+      { ...GPU0, gpus: [1, 0] },
+      'validation.invalid',
+      /GPU 0 belongs to lane "gpu0".*already: choose another for the new lane "l"$/,
+    ],
+    ['l', { ...GPU0, gpus: [5] }, 'validation.invalid', /slot "a".*pins GPU 5: choose another for the new lane "l"$/],
   ])('refuse %s %j: %s', async (name, config, code, message) => {
     await admin.create('gpu0', GPU0)
     const error = await failure(admin.create(name, config))

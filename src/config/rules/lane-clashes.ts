@@ -6,6 +6,8 @@ export interface LaneGpus {
   /** How messages name its file. */
   readonly file: string
   readonly gpus: readonly number[]
+  /** It is being made: there is no such file yet. */
+  readonly isNew?: boolean
 }
 
 /** A GPU that two files claim. `file`: the one that comes second. */
@@ -26,7 +28,10 @@ export function findGpuClashes(lanes: readonly LaneGpus[], slots: readonly SlotO
       const owner = owners.get(gpu)
       if (owner === undefined) owners.set(gpu, lane)
       else if (owner !== lane) {
-        const message = `GPU ${gpu} belongs to lane "${owner.name}" (${owner.file}) and to lane "${lane.name}" (${lane.file}): take it out of one`
+        const message =
+          lane.isNew === true
+            ? `GPU ${gpu} belongs to lane "${owner.name}" (${owner.file}) already: choose another for the new lane "${lane.name}"`
+            : `GPU ${gpu} belongs to lane "${owner.name}" (${owner.file}) and to lane "${lane.name}" (${lane.file}): take it out of one`
         clashes.push({ file: lane.file, key: 'gpus', lanes: [owner.name, lane.name], message })
       }
     }
@@ -34,7 +39,10 @@ export function findGpuClashes(lanes: readonly LaneGpus[], slots: readonly SlotO
   for (const slot of slots) {
     const owner = slot.gpuIndex === undefined ? undefined : owners.get(slot.gpuIndex)
     if (owner === undefined) continue
-    const message = `GPU ${slot.gpuIndex} belongs to lane "${owner.name}" (${owner.file}), and slot "${slot.name}" (${slot.file}) pins it: choose another, or none`
+    const message =
+      owner.isNew === true
+        ? `slot "${slot.name}" (${slot.file}) pins GPU ${slot.gpuIndex}: choose another for the new lane "${owner.name}"`
+        : `GPU ${slot.gpuIndex} belongs to lane "${owner.name}" (${owner.file}), and slot "${slot.name}" (${slot.file}) pins it: choose another, or none`
     clashes.push({ file: slot.file, key: 'gpu_index', lanes: [owner.name], message })
   }
   return clashes

@@ -12,6 +12,8 @@ export interface NameOwners {
   readonly slots: readonly SlotNames[]
   /** Names of lanes. */
   readonly lanes: readonly string[]
+  /** The name of a lane that is being made: there is no such file yet. */
+  readonly newLane?: string
   /** Ids of models.toml. */
   readonly models: readonly string[]
   /** The id of a model that is being made: models.toml does not have it yet. */
@@ -72,6 +74,9 @@ export function findNameClashes(owners: NameOwners): readonly NameClash[] {
     ),
     ...owners.lanes.map((name) => ({ name, owner: `lane "${name}" (lanes/${name}.toml)`, isNew: false })),
     ...owners.models.map((name) => ({ name, owner: `model "${name}" (models.toml)`, isNew: false })),
+    ...(owners.newLane === undefined
+      ? []
+      : [{ name: owners.newLane, owner: `the new lane "${owners.newLane}"`, isNew: true }]),
     ...(owners.newModel === undefined
       ? []
       : [{ name: owners.newModel, owner: `the new model "${owners.newModel}"`, isNew: true }]),

@@ -30,14 +30,6 @@ export function isCredentialParameter(name: string): boolean {
   return PARAMETER.test(plain(name.toLowerCase().replace(/(?:\[[^\]]*\])+$/, '')))
 }
 
-/** Shorter than any key of hal0's, longer than what anybody writes after `hal0_` otherwise. */
-const KEY = /hal0_[\w-]{20}/
-
-/** Is there one of hal0's own keys in this text, wherever a client has put it? Source: SPEC 14, CASES 9. */
-export function holdsKey(text: string): boolean {
-  return text.includes('hal0_') && KEY.test(text)
-}
-
 function plain(name: string): string {
   return name.trim().replaceAll(/[_.\s+]/g, '-')
 }

@@ -1,4 +1,5 @@
-import { holdsKey, isCredentialHeader } from './credential-names.ts'
+import { holdsKey } from '../../kernel/mask-keys.ts'
+import { isCredentialHeader } from './credential-names.ts'
 
 /** Header names and values in turn, as they came: `[name, value, name, value, …]`. Repeated ones are repeated. */
 export type HeaderLines = readonly string[]

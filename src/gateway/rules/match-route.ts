@@ -1,5 +1,6 @@
 import type { SlotType } from '../../contract/slot-row.ts'
-import { holdsKey, isCredentialParameter } from './credential-names.ts'
+import { holdsKey } from '../../kernel/mask-keys.ts'
+import { isCredentialParameter } from './credential-names.ts'
 import { IMAGES_PATH, INFERENCE_ROUTES, type InferenceRoute, inferenceRouteOf } from './route-table.ts'
 
 /** A request to /v1 or /upstream, understood as far as method and path go. */

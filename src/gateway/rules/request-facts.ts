@@ -1,4 +1,5 @@
 import type { RequestRecord, TokenUsage } from '../../contract/request-record.ts'
+import { maskKeys } from '../../kernel/mask-keys.ts'
 import { shortText } from '../../kernel/short-text.ts'
 
 /** Of a path that somebody made up, in a line of the log. */
@@ -13,7 +14,7 @@ export function requestFacts(record: RequestRecord, usage: TokenUsage | null): R
   return {
     request_id: record.requestId,
     method: record.method,
-    route: shortText(record.path, MAX_PATH_CHARS),
+    route: shortText(maskKeys(record.path), MAX_PATH_CHARS),
     status: record.status,
     bytes: record.bytesSent,
     ms: Math.round(record.elapsedMs),
@@ -26,6 +27,6 @@ export function requestFacts(record: RequestRecord, usage: TokenUsage | null): R
     reservation: record.reservationId ?? undefined,
     reason: record.reason,
     failure: record.failure,
-    detail: record.detail,
+    detail: record.detail === undefined ? undefined : maskKeys(record.detail),
   }
 }

@@ -139,8 +139,13 @@ export function brokenLimits({ deps }: Desk, table: ReservationTable, subject: L
 /** Errors: `reservation.limit` listing all. */
 export function refuseLimits(lane: string, broken: readonly BrokenLimit[]): void {
   if (broken.length === 0) return
-  const list = broken.map(({ limit, message }) => `${limit}: ${message}`).join('; ')
-  throw Hal0Error.of('reservation.limit', `lane ${lane} does not allow it: ${list}`, { details: { limits: broken } })
+  throw Hal0Error.of('reservation.limit', `lane ${lane} does not allow it: ${limitsText(broken)}`, {
+    details: { limits: broken },
+  })
+}
+
+function limitsText(broken: readonly BrokenLimit[]): string {
+  return broken.map(({ limit, message }) => `${limit}: ${message}`).join('; ')
 }
 
 /** What is in the way of these windows, in order. */
@@ -158,15 +163,16 @@ export function overlapsOf(
 
 /**
  * Where else would it fit: the first free window of the same length, from its start on. Undefined = not within two weeks, nor within what the
- * lane's limits allow. Of windows that belong together none is looked for.
+ * lane's limits allow. Of windows that belong together none is looked for. `subject`: whose limits it has to keep; undefined = they are exempt.
  */
 export function nextFree(
-  { deps }: Desk,
+  desk: Desk,
   table: ReservationTable,
   lane: string,
   windows: readonly BookingWindow[],
-  exceptId?: string,
+  { subject, exceptId }: { readonly subject: LimitSubject | undefined; readonly exceptId?: string },
 ): BookingWindow | undefined {
+  const { deps } = desk
   const [wanted, ...others] = windows
   if (wanted === undefined || others.length > 0) return undefined
   const lengthMs = wanted.endMs - wanted.startMs
@@ -175,15 +181,19 @@ export function nextFree(
   const daysAhead = deps.lane(lane)?.config.limits.max_days_ahead ?? 0
   const lastStartMs = Math.min(fromMs + FREE_WITHIN_MS, nowMs + daysAhead * DAY_MS)
   const bookings = table.blockingWithin(lane, { startMs: fromMs, endMs: lastStartMs + lengthMs })
-  return findFreeWindow({ lengthMs, fromMs, lastStartMs, bookings, exceptId })
+  const free = findFreeWindow({ lengthMs, fromMs, lastStartMs, bookings, exceptId })
+  if (free === undefined || subject === undefined) return free
+  // What would be refused next is no offer.
+  return brokenLimits(desk, table, { ...subject, windows: [free] }).length === 0 ? free : undefined
 }
 
-/** Errors: `reservation.overlap` naming all, and where it would fit. */
+/** `broken`: limits that forbid it too. Errors: `reservation.overlap` naming all, what else is in the way, and where it would fit. */
 export function refuseOverlaps(
   { deps, store }: Desk,
   lane: string,
   overlaps: readonly Overlap<Reservation>[],
   free: () => BookingWindow | undefined,
+  broken: readonly BrokenLimit[],
 ): void {
   if (overlaps.length === 0) return
   // One that is not known here was written by another process.
@@ -195,10 +205,13 @@ export function refuseOverlaps(
   })
   const row = windowRow(free())
   const where = row === null ? '' : `; it is free from ${row.start} to ${row.end}`
-  throw Hal0Error.of('reservation.overlap', `lane ${lane} is booked already: ${listNames(new Set(named))}${where}`, {
+  const also = broken.length === 0 ? '' : `. It does not allow it either: ${limitsText(broken)}`
+  const booked = `lane ${lane} is booked already: ${listNames(new Set(named))}`
+  throw Hal0Error.of('reservation.overlap', `${booked}${where}${also}`, {
     details: {
       conflicts: overlaps.map((overlap) => conflictRow(overlap, deps.people)),
       ...(row && { next_free: row }),
+      ...(broken.length > 0 && { limits: broken }),
     },
   })
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { errnoOf, Hal0Error, messageOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { MINUTE_MS, SECOND_MS } from '../../kernel/units.ts'
+import { isWriteTrouble } from '../../store/rules/write-trouble.ts'
 
 /** A store that failed is tried again so much later, unless somebody writes before. */
 export const RETRY_AFTER_S = 30
@@ -11,15 +12,21 @@ const BUSY_RETRY_S = 1
 /** A backup is over by then; whoever holds the file longer is a reason to speak of it. */
 const MAX_BUSY_MS = MINUTE_MS
 
+/** What they cannot be, and what follows from it. */
+const UNREAD = ['read or written', 'running bookings keep their lanes, everything else of a lane is refused'] as const
+const UNWRITTEN = ['written', 'lanes go on by those that are known, and none can be made or changed'] as const
+
 /** Can the bookings be read and written? Told once when they cannot, and once when they can again. */
 export interface BookingOutage {
   /** Undefined = they can. */
   readonly problem: string | undefined
+  /** As `problem`, but undefined also while they are known and only cannot be written. */
+  readonly unread: string | undefined
   /**
-   * The error for whoever asked. What is no trouble of the store is thrown on as it is. `mayWait`: a file that is only busy is no problem yet;
-   * it is one to those who have read nothing so far.
+   * The error for whoever asked. What is no trouble of the store is thrown on as it is. `isKnown`: bookings were read before. Then a file that is
+   * only busy is no problem yet, and a disk that takes no writes hides nothing.
    */
-  failed(thrown: unknown, mayWait: boolean): Hal0Error
+  failed(thrown: unknown, isKnown: boolean): Hal0Error
   worked(): void
   /** Is it time to try again, though nobody asked? */
   mayTry(): boolean
@@ -36,38 +43,42 @@ export interface BookingOutageDeps {
 }
 
 export function createBookingOutage({ clock, log, publish, onChange }: BookingOutageDeps): BookingOutage {
-  let problem: string | undefined
+  let problem: { readonly reason: string; readonly isUnread: boolean } | undefined
   let triedAtMs = Number.NEGATIVE_INFINITY
   let busySinceMs: number | undefined
 
   function tell(severity: NewEvent['severity'], type: string, message: string): void {
-    log[severity === 'info' ? 'info' : 'warn']({ reason: problem }, message)
+    log[severity === 'info' ? 'info' : 'warn']({ reason: problem?.reason }, message)
     publish({ type, severity, source: 'lanes', message, data: {} })
   }
 
-  function begin(reason: string, end: string): void {
-    const isNew = problem === undefined
-    problem = reason
-    if (!isNew) return
-    const effect = 'running bookings keep their lanes, everything else of a lane is refused'
-    tell('warning', 'lanes.store_off', `reservations cannot be read or written (${reason}): ${effect}, ${end}`)
+  function begin(reason: string, isUnread: boolean, end: string): void {
+    const isTold = problem?.isUnread === isUnread
+    problem = { reason, isUnread }
+    if (isTold) return
+    const [what, effect] = isUnread ? UNREAD : UNWRITTEN
+    tell('warning', 'lanes.store_off', `reservations cannot be ${what} (${reason}): ${effect}, ${end}`)
     onChange()
   }
 
   return {
     get problem() {
-      return problem
+      return problem?.reason
     },
-    failed(thrown, mayWait) {
+    get unread() {
+      return problem?.isUnread === true ? problem.reason : undefined
+    },
+    failed(thrown, isKnown) {
       if (thrown instanceof Hal0Error || !isStoreTrouble(thrown)) throw thrown
       triedAtMs = clock.monotonicMs()
       const isBusy = errnoOf(thrown)?.startsWith('SQLITE_BUSY') === true
       busySinceMs = isBusy ? (busySinceMs ?? triedAtMs) : undefined
       const isShort = busySinceMs !== undefined && triedAtMs - busySinceMs < MAX_BUSY_MS
-      if (isShort && mayWait && problem === undefined) {
+      if (isShort && isKnown && problem === undefined) {
         return unavailable('another process has hal0.db for a moment', BUSY_RETRY_S, thrown)
       }
-      begin(messageOf(thrown), `until hal0 can; it tries every ${RETRY_AFTER_S} s`)
+      const isUnread = !isKnown || !isWriteTrouble(errnoOf(thrown) ?? '')
+      begin(messageOf(thrown), isUnread, `until hal0 can; it tries every ${RETRY_AFTER_S} s`)
       return unavailable(messageOf(thrown), RETRY_AFTER_S, thrown)
     },
     worked() {
@@ -78,7 +89,7 @@ export function createBookingOutage({ clock, log, publish, onChange }: BookingOu
       onChange()
     },
     mayTry: () => clock.monotonicMs() - triedAtMs >= RETRY_AFTER_S * SECOND_MS,
-    offForLife: (reason) => begin(reason, 'until the next start of the daemon'),
+    offForLife: (reason) => begin(reason, true, 'until the next start of the daemon'),
   }
 }
 

@@ -1,3 +1,4 @@
+import { renameSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -71,6 +72,55 @@ describe('a store that cannot be used', () => {
     })
     expect(types()).toEqual(['reservation.created', 'lanes.store_off', 'lanes.store_on', 'reservation.started'])
     expect(world.notices.map(({ event }) => event)).toEqual(['approved', 'started'])
+  })
+
+  it('a full disk: nothing of a booking is written, and lanes go on by what is known', async () => {
+    const before = only(await world.make(world.ask(1, 60)))
+    const pages = Number(world.db.pragma('page_count', { simple: true }))
+    world.db.pragma(`max_page_count = ${pages}`)
+    const title = 'x'.repeat(200)
+    const series = world.ask(24 * 60, 30, { title, repeat: { every: 'day', count: 20 } })
+    const full = { code: 'lane.store_unavailable', retryAfterS: 30, message: expect.stringContaining('full') }
+    await expect(world.make(series, root)).rejects.toMatchObject(full)
+    const { problem, unread, upcoming } = world.book.calendar
+    expect([problem, unread]).toEqual([expect.stringContaining('full'), undefined])
+    expect(upcoming('gpu0', T0)).toMatchObject([{ id: before }])
+    expect(world.book.bookings.list({}, root)).toHaveLength(1)
+    expect(world.events.at(-1)?.message).toContain('lanes go on by those that are known')
+    world.db.pragma('max_page_count = 1000000')
+    expect(await world.make(series, root)).toHaveLength(20)
+    expect(types().filter((type) => type.startsWith('lanes.'))).toEqual(['lanes.store_off', 'lanes.store_on'])
+  })
+
+  // What was booked after it went to a file without a name, and was lost at the next start.
+  it('a file that was moved away is seen at the next look, once, and all goes on when it is back', async () => {
+    const id = only(await world.make(world.ask(0, 60)))
+    settle()
+    renameSync(world.path, `${world.path}.away`)
+    settle()
+    await world.clock.advance(MINUTE_MS)
+    settle()
+    const { calendar } = world.book
+    expect(calendar.unread).toContain('moved away')
+    expect(calendar.upcoming('gpu0', world.clock.nowMs())).toMatchObject([{ id }])
+    await expect(world.make(world.ask(100, 60))).rejects.toMatchObject({ code: 'lane.store_unavailable' })
+    renameSync(`${world.path}.away`, world.path)
+    await world.clock.advance(30_000)
+    settle()
+    expect([calendar.problem, calendar.unread]).toEqual([undefined, undefined])
+    await world.make(world.ask(100, 60))
+    expect(types().filter((type) => type.startsWith('lanes.'))).toEqual(['lanes.store_off', 'lanes.store_on'])
+  })
+
+  it('a full disk whose file is deleted too is another trouble, and told', async () => {
+    world.db.pragma('query_only = ON')
+    await expect(world.make(world.ask(0, 60))).rejects.toThrow('readonly')
+    rmSync(world.path)
+    await expect(world.make(world.ask(0, 60))).rejects.toThrow('deleted')
+    expect([types(), world.book.calendar.unread]).toEqual([
+      ['lanes.store_off', 'lanes.store_off'],
+      expect.stringContaining('deleted'),
+    ])
   })
 
   it('a write tries again at once', async () => {

@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { messageOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { durably, soon } from '../../store/durably.ts'
+import { requireInPlace } from '../../store/in-place.ts'
 import { type BookingOutageDeps, createBookingOutage, unavailable } from './booking-outage.ts'
 import { createMirror, type Mirror } from './mirror.ts'
 import type { Reservation } from './reservation.ts'
@@ -18,6 +19,8 @@ export interface Written<T> {
 export interface BookingStore {
   readonly mirror: Omit<Mirror, 'put' | 'replaceLane' | 'replaceAll'>
   readonly problem: string | undefined
+  /** See `Calendar.unread`. */
+  readonly unread: string | undefined
   /** Errors: `lane.store_unavailable`, those of `work`. */
   read<T>(work: (table: ReservationTable) => T): T
   /**
@@ -25,7 +28,7 @@ export interface BookingStore {
    * follows, and the listeners are told. Nothing of this process comes between. Errors: `lane.store_unavailable`, those of `work`; then nothing of it is written.
    */
   write<T>(work: (table: ReservationTable) => Written<T>, transaction?: typeof durably): T
-  /** Writes what is owed (first uses), and tries a store that failed, if it is time. Never throws. */
+  /** Sees whether the file is still there, writes what is owed (first uses), and tries a store that failed, if it is time. Never throws. */
   tend(): void
   /** As the store has it: somebody else has written there. Never throws. */
   reloadLane(lane: string): void
@@ -121,8 +124,10 @@ export function createBookingStore(deps: BookingStoreDeps): BookingStore {
   function tend(): void {
     if (db === undefined || !db.open) return
     const isOff = outage.problem !== undefined
-    if (isOff ? !outage.mayTry() : owed.size === 0) return
+    if (isOff && !outage.mayTry()) return
     try {
+      if (!isOff) attempt(() => requireInPlace(db))
+      if (!isOff && owed.size === 0) return
       write(() => {
         // Writes a page, so that a full disk shows.
         if (isOff) db.pragma(`user_version = ${Number(db.pragma('user_version', { simple: true }))}`)
@@ -146,6 +151,9 @@ export function createBookingStore(deps: BookingStoreDeps): BookingStore {
     mirror,
     get problem() {
       return outage.problem
+    },
+    get unread() {
+      return outage.unread
     },
     read: attempt,
     write,

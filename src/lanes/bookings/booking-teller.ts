@@ -33,6 +33,8 @@ export interface NoticeFacts {
   /** As it was before a change. */
   readonly before?: Reservation
   readonly by?: Caller | undefined
+  /** Did one of them wait for approval until then? */
+  readonly wasPending?: boolean
 }
 
 export interface BookingTellerDeps {
@@ -51,12 +53,12 @@ export function createBookingTeller({ log, publish, notices }: BookingTellerDeps
       log.info(data, message)
       publish({ type: `reservation.${word}`, severity: 'info', source: `lane:${lane}`, message, data })
     },
-    notice(event, [booking, ...others], { occasion, detail = '', before, by }) {
+    notice(event, [booking, ...others], { occasion, detail = '', before, by, wasPending = false }) {
       if (booking === undefined) return
       const series = others.length === 0 ? '' : `The same goes for ${others.length} more of its series.`
       const sentences = [detail, series].filter((sentence) => sentence !== '').join(' ')
       const byUserId = by === undefined ? undefined : userIdOf(by)
-      notices.tell({ event, booking, occasion, detail: sentences, byUserId, ...(before && { before }) })
+      notices.tell({ event, booking, occasion, detail: sentences, byUserId, wasPending, ...(before && { before }) })
     },
   }
 }

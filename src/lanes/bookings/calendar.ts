@@ -27,4 +27,6 @@ export interface Calendar {
   used(bookingId: string, nowMs: number): void
   /** Why bookings cannot be read or written at present; undefined = they can. */
   readonly problem: string | undefined
+  /** Why nobody can know the bookings at present; undefined = they are known, also while they cannot be written. */
+  readonly unread: string | undefined
 }

@@ -72,7 +72,7 @@ describe('change', () => {
     await world.book.bookings.change(id, { end: at(180) }, root)
     expect(world.notices.at(-1)).toMatchObject({
       event: 'changed',
-      detail: '',
+      detail: 'It was changed by root.',
       booking: { endMs: T0 + 180 * MINUTE_MS },
       before: { endMs: T0 + 120 * MINUTE_MS },
     })
@@ -124,7 +124,7 @@ describe('change', () => {
     }
     await world.book.bookings.change(id, { title: 'x' }, root)
     await world.book.bookings.extend(id, 30, local)
-    expect(world.notices.at(-1)).toMatchObject({ event: 'changed', byUserId: 'local', occasion: at(0) })
+    expect(world.notices.at(-1)).toMatchObject({ event: 'changed', byUserId: 'local', occasion: 'revision 2' })
     expect(told()).toEqual(['approved', 'changed'])
   })
 
@@ -209,6 +209,18 @@ describe('the end', () => {
     ])
   })
 
+  it.each([
+    [35, 'It was ended by root, 25 minutes before the end that was booked.'],
+    [59, 'It was ended by root, 1 minute before the end that was booked.'],
+    [59.9, 'It was ended by root.'],
+  ])('says who did it, and how early: after %d minutes', async (minutes, detail) => {
+    const id = await booked(0, 60)
+    settle()
+    await pass(minutes)
+    await world.book.bookings.end(id, root)
+    expect(world.notices.at(-1)).toMatchObject({ event: 'ended', detail, booking: { status: 'ended_early' } })
+  })
+
   it('in the ms of its start', async () => {
     const id = await booked(0, 60)
     settle()
@@ -248,10 +260,37 @@ describe('approval', () => {
     expect(await bookings.reject(b, { series: false, reason: 'not now' }, root)).toMatchObject({ note: 'not now' })
     await expect(bookings.approve(b, { series: false }, root)).rejects.toMatchObject({ code: 'reservation.state' })
     expect(told()).toEqual(['requested', 'requested', 'approved', 'rejected'])
-    expect(world.notices.at(-1)?.detail).toBe('Reason: Not now.')
+    expect(world.notices.at(-1)?.detail).toBe('It was rejected by root. Reason: Not now.')
     expect(calendar.upcoming('gpu0', T0).map(({ id }) => id)).toEqual([a])
     await world.make(world.ask(120, 60), root)
     expect(statuses()).toEqual(['approved', 'rejected', 'approved'])
+  })
+
+  it('is asked for anew by each change of window or model, with what was before', async () => {
+    const id = await booked(60, 60)
+    const { bookings } = world.book
+    await bookings.change(id, { start: at(120), end: at(600) }, anna)
+    await bookings.extend(id, 30, anna)
+    await bookings.change(id, { title: 'x' }, anna)
+    const asked = world.notices.filter(({ event }) => event === 'requested')
+    expect(asked.map(({ occasion, before, booking }) => [occasion, before?.endMs, booking.endMs])).toEqual([
+      ['', undefined, T0 + 120 * MINUTE_MS],
+      ['revision 1', T0 + 120 * MINUTE_MS, T0 + 600 * MINUTE_MS],
+      ['revision 2', T0 + 600 * MINUTE_MS, T0 + 630 * MINUTE_MS],
+    ])
+  })
+
+  it('that is not needed any more is told to those who were asked', async () => {
+    const [a, b] = [await booked(60, 60), await booked(120, 60)]
+    const { bookings } = world.book
+    await bookings.cancel(a, { series: false }, anna)
+    await bookings.approve(b, { series: false }, root)
+    await bookings.cancel(b, { series: false }, root)
+    const cancelled = world.notices.filter(({ event }) => event === 'cancelled')
+    expect(cancelled.map(({ wasPending, detail }) => [wasPending, detail])).toEqual([
+      [true, 'It was cancelled by anna.'],
+      [false, 'It was cancelled by root.'],
+    ])
   })
 
   it('of a series is one decision', async () => {

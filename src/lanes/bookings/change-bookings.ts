@@ -1,7 +1,7 @@
-import { type Caller, isAdmin } from '../../access/caller.ts'
+import { type Caller, isAdmin, nameOf } from '../../access/caller.ts'
 import type { ReservationChange } from '../../contract/reservation.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
-import { isoTime, MINUTE_MS } from '../../kernel/units.ts'
+import { MINUTE_MS } from '../../kernel/units.ts'
 import { type Booking, isBlocking, targetOf } from '../rules/booking.ts'
 import {
   endBeforeStart,
@@ -29,7 +29,7 @@ import {
   zoneFor,
 } from './booking-desk.ts'
 import type { Bookings } from './bookings.ts'
-import { type Reservation, revised } from './reservation.ts'
+import { occasionOf, type Reservation, revised } from './reservation.ts'
 import { reservationRow } from './reservation-row.ts'
 import type { ReservationTable } from './reservation-table.ts'
 
@@ -59,13 +59,19 @@ export function createChanger(desk: Desk): Pick<Bookings, 'change' | 'extend'> {
     })
 
     teller.event('changed', after, by)
-    const occasion = isoTime(deps.clock.nowMs())
+    // Each revision is told once.
+    const occasion = occasionOf(after)
     const isTold = before.startMs !== after.startMs || before.endMs !== after.endMs || !sameUse(before, after)
     if (isTold) {
-      teller.notice('changed', [after], { occasion, by, before })
+      teller.notice('changed', [after], { occasion, by, before, detail: `It was changed by ${nameOf(by)}.` })
     }
-    if (after.status === 'pending' && before.status !== 'pending') {
-      teller.notice('requested', [after], { occasion, by, detail: 'It was approved before, and has been changed.' })
+    // What an admin was asked about is not what waits now.
+    if (after.status === 'pending' && (isTold || before.status !== 'pending')) {
+      const detail =
+        before.status === 'pending'
+          ? 'This takes the place of what was asked for before.'
+          : 'It was approved before, and has been changed.'
+      teller.notice('requested', [after], { occasion, by, before, detail })
     }
     return reservationRow(after, by, deps.people)
   }
@@ -81,12 +87,14 @@ export function createChanger(desk: Desk): Pick<Bookings, 'change' | 'extend'> {
   function refuseWindow(table: ReservationTable, wanted: Reservation, by: Caller): void {
     const { id, lane, ownerId, use, status } = wanted
     // One that runs cannot be moved.
-    const free = () => (status === 'active' ? undefined : nextFree(desk, table, lane, [wanted], id))
-    refuseOverlaps(desk, lane, overlapsOf(table, lane, [wanted], id), free)
-    if (isAdmin(by)) return
-    const facts = laneFacts(desk, lane)
-    const subject = { facts, lane, ownerId, windows: [wanted], use, added: 0, exceptId: id }
-    refuseLimits(lane, brokenLimits(desk, table, subject))
+    const subject = isAdmin(by)
+      ? undefined
+      : { facts: laneFacts(desk, lane), lane, ownerId, windows: [wanted], use, added: 0, exceptId: id }
+    const broken = subject === undefined ? [] : brokenLimits(desk, table, subject)
+    const free = () =>
+      status === 'active' ? undefined : nextFree(desk, table, lane, [wanted], { subject, exceptId: id })
+    refuseOverlaps(desk, lane, overlapsOf(table, lane, [wanted], id), free, broken)
+    refuseLimits(lane, broken)
   }
 
   function refuseState({ id, status }: Reservation): void {

@@ -68,6 +68,9 @@ export function createBookings(deps: BookingsDeps): BookingBook {
     get problem() {
       return store.problem
     },
+    get unread() {
+      return store.unread
+    },
   }
 
   return {

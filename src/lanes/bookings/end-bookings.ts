@@ -1,10 +1,10 @@
 import { type Caller, isAdmin, nameOf } from '../../access/caller.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
-import { sentence } from '../../kernel/sentence.ts'
-import { isoTime } from '../../kernel/units.ts'
+import { counted, sentence } from '../../kernel/sentence.ts'
+import { MINUTE_MS } from '../../kernel/units.ts'
 import { type Desk, needReservation, requireOwner } from './booking-desk.ts'
 import type { Bookings } from './bookings.ts'
-import { type Reservation, revised } from './reservation.ts'
+import { occasionOf, type Reservation, revised } from './reservation.ts'
 import { reservationRow } from './reservation-row.ts'
 import type { ReservationTable } from './reservation-table.ts'
 
@@ -31,7 +31,7 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
       if (pending.length === 0) {
         throw Hal0Error.of(
           'reservation.state',
-          `reservation ${id} is ${found.status}: only a pending one is approved or rejected`,
+          `reservation ${id} is ${found.status.replace('_', ' ')}: only a pending one is approved or rejected`,
         )
       }
       const nowMs = deps.clock.nowMs()
@@ -40,15 +40,17 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
       return { value: { row: after.find((one) => one.id === id) ?? found, judged: after }, changed: after }
     })
     for (const reservation of judged) teller.event(verdict.status, reservation, by)
-    const detail = verdict.note === undefined ? '' : `Reason: ${sentence(verdict.note)}`
-    teller.notice(verdict.status, judged, { occasion: isoTime(deps.clock.nowMs()), by, detail })
+    const reason = verdict.reason === '' ? '' : ` Reason: ${sentence(verdict.reason)}`
+    const [first = row] = judged
+    const detail = `It was ${verdict.status} by ${nameOf(by)}.${reason}`
+    teller.notice(verdict.status, judged, { occasion: occasionOf(first), by, detail })
     return rowOf(row, by)
   }
 
   return {
     async cancel(id, { series }, by) {
       catchUp(id)
-      const { row, withdrawn, stopped } = store.write((table) => {
+      const { row, withdrawn, stopped, wasPending } = store.write((table) => {
         const found = needReservation(table, id)
         requireOwner(found, by)
         const note = `cancelled by ${nameOf(by)}`
@@ -63,12 +65,14 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
         for (const reservation of over) table.update(reservation, 'active')
         const changed = [...over, ...after]
         const shown = changed.find((one) => one.id === id) ?? found
-        return { value: { row: shown, withdrawn: after, stopped: over }, changed }
+        const asked = open.some(({ status }) => status === 'pending')
+        return { value: { row: shown, withdrawn: after, stopped: over, wasPending: asked }, changed }
       })
       for (const reservation of stopped) teller.event('ended', reservation, by)
       for (const reservation of withdrawn) teller.event('cancelled', reservation, by)
-      teller.notice('ended', stopped, { occasion: '', by })
-      teller.notice('cancelled', withdrawn, { occasion: '', by })
+      teller.notice('ended', stopped, { occasion: '', by, detail: stopped.map((one) => endedText(one, by)).join(' ') })
+      const detail = `It was cancelled by ${nameOf(by)}.`
+      teller.notice('cancelled', withdrawn, { occasion: '', by, wasPending, detail })
       return rowOf(row, by)
     },
     async end(id, by) {
@@ -79,7 +83,7 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
         if (found.status !== 'active') {
           throw Hal0Error.of(
             'reservation.state',
-            `reservation ${id} is ${found.status}: only an active one can be ended`,
+            `reservation ${id} is ${found.status.replace('_', ' ')}: only an active one can be ended`,
           )
         }
         const over = endedEarly(found, `ended by ${nameOf(by)}`, deps.clock.nowMs())
@@ -87,17 +91,24 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
         return { value: over, changed: [over] }
       })
       teller.event('ended', after, by)
-      teller.notice('ended', [after], { occasion: '', by })
+      teller.notice('ended', [after], { occasion: '', by, detail: endedText(after, by) })
       return rowOf(after, by)
     },
     async approve(id, { series }, by) {
-      return judge(id, series, by, { status: 'approved', note: undefined })
+      return judge(id, series, by, { status: 'approved', note: undefined, reason: '' })
     },
     async reject(id, { series, reason }, by) {
       const note = reason.trim() === '' ? `rejected by ${nameOf(by)}` : reason
-      return judge(id, series, by, { status: 'rejected', note })
+      return judge(id, series, by, { status: 'rejected', note, reason: reason.trim() })
     },
   }
+}
+
+/** Without the time of the end, which the notice tells in the reader's zone. */
+function endedText({ endMs, bookedEndMs }: Reservation, by: Caller): string {
+  const minutes = Math.round((bookedEndMs - endMs) / MINUTE_MS)
+  const early = minutes < 1 ? '' : `, ${counted(minutes, 'minute')} before the end that was booked`
+  return `It was ended by ${nameOf(by)}${early}.`
 }
 
 /** As it is once somebody took it back before it began. */
@@ -112,8 +123,9 @@ export function endedEarly(before: Reservation, note: string, nowMs: number): Re
 }
 
 type Verdict =
-  | { readonly status: 'approved'; readonly note: undefined }
-  | { readonly status: 'rejected'; readonly note: string }
+  | { readonly status: 'approved'; readonly note: undefined; readonly reason: '' }
+  /** `reason`: in somebody's words; '' = none was given. */
+  | { readonly status: 'rejected'; readonly note: string; readonly reason: string }
 
 /** Itself, and those of its series that are still to come; in order. */
 function withSeries(table: ReservationTable, found: Reservation): readonly Reservation[] {

@@ -295,6 +295,23 @@ describe('a check', () => {
     expect(await free()).toBeNull()
   })
 
+  it('offers a member nothing that would be refused next, and tells limits beside what is in the way', async () => {
+    await world.make(world.ask(90, 60), ben)
+    const [wide, narrow] = [{ max_hours: 1 }, { max_hours: 0.5 }]
+    for (const limits of [wide, narrow]) {
+      world.files.set('gpu0', { limits })
+      const check = await world.book.bookings.check(world.ask(60, 60), anna)
+      const { message, details } = await failure(world.make(world.ask(60, 60)))
+      const isOffered = limits === wide
+      expect([check.next_free !== null, details?.['next_free'] !== undefined]).toEqual([isOffered, isOffered])
+      expect([check.limits.length, message.includes('max_hours: 0.5 hours at most')]).toEqual(
+        isOffered ? [0, false] : [1, true],
+      )
+      expect(details?.['limits']).toEqual(isOffered ? undefined : check.limits)
+      expect((await world.book.bookings.check(world.ask(60, 60), root)).next_free).not.toBeNull()
+    }
+  })
+
   it('tells what is worth knowing and changes nothing', async () => {
     world.files.set('gpu0', { approval: 'required' })
     await world.make(world.ask(0, 60, { model: 'org/b' }), root)

@@ -16,6 +16,7 @@ import { expandRepeat } from '../rules/expand-repeat.ts'
 import {
   brokenLimits,
   type Desk,
+  type LimitSubject,
   laneFacts,
   memberIdsOf,
   nextFree,
@@ -101,9 +102,9 @@ export function createMaker(desk: Desk): Pick<Bookings, 'check' | 'create'> {
     if (owner?.isDisabled !== false) throw invalid('owner', 'owner: that user has just been deleted or disabled')
   }
 
-  function limitsFor(table: ReservationTable, { lane }: ReservationRequest, plan: Plan): readonly BrokenLimit[] {
+  function subjectOf({ lane }: ReservationRequest, plan: Plan): LimitSubject {
     const { facts, ownerId, asked, use } = plan
-    return brokenLimits(desk, table, { facts, lane, ownerId, windows: asked, use, added: asked.length, exceptId: '' })
+    return { facts, lane, ownerId, windows: asked, use, added: asked.length, exceptId: '' }
   }
 
   function warningsFor({ lane }: ReservationRequest, plan: Plan, outside: readonly BrokenLimit[]): BookingWarning[] {
@@ -155,13 +156,15 @@ export function createMaker(desk: Desk): Pick<Bookings, 'check' | 'create'> {
       const plan = await planFor(request, by)
       if (store.problem !== undefined) throw unavailable(store.problem)
       const nowMs = deps.clock.nowMs()
+      const subject = subjectOf(request, plan)
+      const bounds = { subject: isAdmin(by) ? undefined : subject }
       const { overlaps, broken, free } = store.read((table) => ({
-        free: nextFree(desk, table, request.lane, plan.windows),
+        free: nextFree(desk, table, request.lane, plan.windows, bounds),
         // One that nobody approved in time is over, whatever is written of it.
         overlaps: overlapsOf(table, request.lane, plan.windows).filter(
           ({ booking: { status, startMs } }) => status !== 'pending' || startMs > nowMs,
         ),
-        broken: limitsFor(table, request, plan),
+        broken: brokenLimits(desk, table, subject),
       }))
       const limits = isAdmin(by) ? [] : broken
       return {
@@ -179,10 +182,13 @@ export function createMaker(desk: Desk): Pick<Bookings, 'check' | 'create'> {
       settler.catchUp(request.lane)
       const { made, outside } = store.write((table) => {
         refuseGone(plan.ownerId)
-        const free = () => nextFree(desk, table, request.lane, plan.windows)
-        refuseOverlaps(desk, request.lane, overlapsOf(table, request.lane, plan.windows), free)
-        const broken = limitsFor(table, request, plan)
-        if (!isAdmin(by)) refuseLimits(request.lane, broken)
+        const subject = subjectOf(request, plan)
+        const broken = brokenLimits(desk, table, subject)
+        const forbidding = isAdmin(by) ? [] : broken
+        const bounds = { subject: isAdmin(by) ? undefined : subject }
+        const free = () => nextFree(desk, table, request.lane, plan.windows, bounds)
+        refuseOverlaps(desk, request.lane, overlapsOf(table, request.lane, plan.windows), free, forbidding)
+        refuseLimits(request.lane, forbidding)
         const reservations = reservationsOf(table, request, plan)
         for (const reservation of reservations) table.insert(reservation)
         return { value: { made: reservations, outside: broken }, changed: reservations }

@@ -52,9 +52,9 @@ describe('releaseUser', () => {
       ['reservation.changed', other, 'root'],
     ])
     expect(world.notices.map(({ event, booking, detail }) => [event, booking.id, detail])).toEqual([
-      ['ended', running, 'Its owner, anna, was deleted.'],
-      ['cancelled', ahead, 'Its owner, anna, was deleted.'],
-      ['cancelled', elsewhere, 'Its owner, anna, was deleted.'],
+      ['ended', running, 'Its owner, anna, was deleted by root.'],
+      ['cancelled', ahead, 'Its owner, anna, was deleted by root.'],
+      ['cancelled', elsewhere, 'Its owner, anna, was deleted by root.'],
     ])
 
     expect(world.book.releaseUser('u-anna', 'deleted', root)).toBe(0)
@@ -75,7 +75,7 @@ describe('releaseUser', () => {
     world.notices.length = 0
     expect(world.book.releaseUser('u-anna', 'deleted', root)).toBe(3)
     expect(world.notices.map(({ detail }) => detail)).toEqual([
-      'Its owner, anna, was deleted. The same goes for 2 more of its series.',
+      'Its owner, anna, was deleted by root. The same goes for 2 more of its series.',
     ])
   })
 

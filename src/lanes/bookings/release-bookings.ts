@@ -15,7 +15,7 @@ export type GoneReason = 'deleted' | 'disabled'
 export function releaseUser(desk: Desk, userId: string, why: GoneReason, by: Caller): number {
   const { deps, store, teller, settler } = desk
   for (const lane of store.mirror.lanes()) settler.catchUp(lane)
-  const { over, withdrawn, left } = store.write((table) => {
+  const { over, withdrawn, left, asked } = store.write((table) => {
     const nowMs = deps.clock.nowMs()
     const note = `its owner was ${why} by ${nameOf(by)}`
     const open = table.openOf(userId)
@@ -28,6 +28,7 @@ export function releaseUser(desk: Desk, userId: string, why: GoneReason, by: Cal
       left: shared.map((before) => {
         return revised(before, { memberIds: before.memberIds.filter((id) => id !== userId) }, nowMs)
       }),
+      asked: new Set(ahead.filter(({ status }) => status === 'pending').map(({ id }) => id)),
     }
     for (const after of value.over) table.update(after, 'active')
     for (const [n, before] of ahead.entries()) table.update(value.withdrawn[n] ?? before, before.status)
@@ -38,9 +39,12 @@ export function releaseUser(desk: Desk, userId: string, why: GoneReason, by: Cal
   for (const reservation of over) teller.event('ended', reservation, by)
   for (const reservation of withdrawn) teller.event('cancelled', reservation, by)
   for (const reservation of left) teller.event('changed', reservation, by)
-  const facts = { occasion: '', by, detail: `Its owner, ${personName(userId, deps.people)}, was ${why}.` }
+  const detail = `Its owner, ${personName(userId, deps.people)}, was ${why} by ${nameOf(by)}.`
+  const facts = { occasion: '', by, detail }
   for (const reservation of over) teller.notice('ended', [reservation], facts)
-  for (const series of bySeries(withdrawn)) teller.notice('cancelled', series, facts)
+  for (const series of bySeries(withdrawn)) {
+    teller.notice('cancelled', series, { ...facts, wasPending: series.some(({ id }) => asked.has(id)) })
+  }
   return over.length + withdrawn.length
 }
 

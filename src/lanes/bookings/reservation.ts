@@ -18,6 +18,11 @@ export interface Reservation extends Booking {
   readonly note: string | undefined
 }
 
+/** Tells apart what may happen to it more than once: no two of its notices have the same. */
+export function occasionOf({ revision }: Reservation): string {
+  return `revision ${revision}`
+}
+
 /** The same, about to be written with what is new of it: it counts as changed now. */
 export function revised(before: Reservation, change: Partial<Reservation>, nowMs: number): Reservation {
   return { ...before, ...change, revision: before.revision + 1, changedAtMs: Math.round(nowMs) }

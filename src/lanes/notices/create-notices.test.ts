@@ -49,6 +49,17 @@ describe('in the app', () => {
     expect(notices.list('bob', ALL)[0]?.body).toContain(`It was Wed 2 Dec 2026, 03:00 to 05:00 (Asia/Tokyo) ${said}`)
   })
 
+  it('tells administrators alone what an engine said, holders among them too', () => {
+    const { notices } = world.start()
+    const booking = bookingOf({ ownerId: 'root' })
+    notices.tell(noticeOf({ event: 'fallback', booking, detail: 'It failed.', adminDetail: 'No /x.' }))
+    const bodies = ['root', 'bob'].map((id) => notices.list(id, ALL)[0]?.body ?? '')
+    expect(bodies.map((body) => [body.includes('It failed.'), body.includes('/x')])).toEqual([
+      [false, true],
+      [true, false],
+    ])
+  })
+
   it('names an owner who is gone as that', () => {
     world.people.delete('alice')
     const { notices } = world.start()

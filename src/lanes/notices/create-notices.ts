@@ -75,15 +75,18 @@ export function createNotices(deps: NoticesDeps): Notices {
     }
   }
 
-  function recipientsOf({ event, booking, byUserId }: Notice): readonly Person[] {
-    const local = people.byId(LOCAL_USER_ID)
-    const admins = people.admins()
-    // On a machine without users its own admin decides.
-    const deciders = admins.length === 0 && local !== undefined ? [local] : admins
-    return selectRecipients({ event, booking, byUserId, admins: deciders, byId: (id) => people.byId(id) })
+  function recipientsOf({ event, booking, byUserId, wasPending = false }: Notice): readonly Person[] {
+    return selectRecipients({ event, booking, byUserId, wasPending, admins: admins(), byId: (id) => people.byId(id) })
   }
 
-  function noticeFor(person: Person, { event, booking, before, occasion, detail }: Notice): NewNotice {
+  /** On a machine without users its own admin decides. */
+  function admins(): readonly Person[] {
+    const local = people.byId(LOCAL_USER_ID)
+    const found = people.admins()
+    return found.length === 0 && local !== undefined ? [local] : found
+  }
+
+  function noticeFor(person: Person, { event, booking, before, occasion, ...told }: Notice): NewNotice {
     const owner = people.byId(booking.ownerId)
     const windowOf = ({ startMs, endMs }: Booking) => windowText(startMs, endMs, person.timeZone)
     const window = windowOf(booking)
@@ -91,6 +94,8 @@ export function createNotices(deps: NoticesDeps): Notices {
     const ownerName = owner?.name ?? DELETED_USER
     const isOwner = person.id === booking.ownerId
     const { lane, use, status, id: bookingId } = booking
+    const isAdmin = told.adminDetail !== undefined && admins().some(({ id }) => id === person.id)
+    const detail = isAdmin ? (told.adminDetail ?? told.detail) : told.detail
     const { webhook, smtp } = settings()
     return {
       id: ++lastId,

@@ -12,10 +12,14 @@ export interface Notice {
   readonly occasion: string
   /** Sentences beyond what the event says by itself; '' = none. */
   readonly detail: string
+  /** In its place for administrators, who may read what engines say. Absent = the same. */
+  readonly adminDetail?: string
   /** Of a change: as the booking was before it. */
   readonly before?: Booking
   /** Who did it: is not told of their own deed. Undefined = hal0. */
   readonly byUserId?: string | undefined
+  /** It waited for approval until then: the admins, who were asked, are told too. Absent = false. */
+  readonly wasPending?: boolean
 }
 
 /** Tells people. Errors of `list`, `unread` and `markRead`: `lane.store_unavailable`. Source: SPEC 13 "Notifications". */

@@ -23,6 +23,7 @@ const exclusive: Booking = { ...booking, use: { kind: 'exclusive' } }
 const failure: TargetFailure = {
   failures: 2,
   code: 'slot.spawn_failed',
+  cause: 'out_of_memory',
   message: 'cudaMalloc failed: out of memory; lower the context',
   failedAtMs: NOW - 1_000,
   retry: { kind: 'after', delayMs: 60_000 },
@@ -102,10 +103,10 @@ describe('decideAdmission', () => {
 
   it('4 says why a load failed, and when the next one is', () => {
     expect(refusal({ phase: 'waiting', failure, retryInMs: 59_001 }).message).toBe(
-      "lane 'gpu0' could not load m (profile p) and tries again in 60 s: cudaMalloc failed: out of memory; lower the context",
+      "lane 'gpu0' could not load m (profile p) and tries again in 60 s: it ran out of memory (slot.spawn_failed)",
     )
     const error = refusal({ phase: 'waiting', failure })
-    expect(error.message).toContain('cudaMalloc failed')
+    expect(error.message).toContain(': it ran out of memory (slot.spawn_failed)')
     expect(error.details?.['remedy']).toContain('hal0 lane reload gpu0')
   })
 

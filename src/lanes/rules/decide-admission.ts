@@ -1,4 +1,5 @@
 import type { LanePhase } from '../../contract/lane.ts'
+import { plainFailureText } from '../../contract/plain-failure.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
 import { isoTime, retryAfterSeconds, SECOND_MS } from '../../kernel/units.ts'
 import { type Booking, isHolder } from './booking.ts'
@@ -84,7 +85,7 @@ function exclusiveError({ lane, nowMs }: AdmissionQuestion, { endMs }: Booking):
   const until = isoTime(endMs)
   return Hal0Error.of(
     'gpu_exclusive',
-    `lane '${lane}' is booked as a whole until ${until}, and runs no model before: wait until then, or end the booking early (\`hal0 reservation end\`)`,
+    `lane '${lane}' is booked as a whole until ${until}, and runs no model until then: wait for that, or end the booking early (\`hal0 reservation end\`)`,
     { details: { lane, until }, retryAfterS: retryAfterSeconds(endMs - nowMs) },
   )
 }
@@ -113,7 +114,8 @@ function loadingError({ lane, target, remainingMs }: AdmissionQuestion): Hal0Err
 }
 
 function waitingError({ lane, target, failure, retryInMs }: AdmissionQuestion): Hal0Error {
-  const why = failure === undefined ? '' : `: ${failure.message}`
+  // Whoever asks is no administrator, or has no name: the engine's words are for those who are.
+  const why = failure === undefined ? '' : `: ${plainFailureText(failure)}`
   const what = `lane '${lane}' could not load ${targetText(target)}`
   return retryInMs === undefined
     ? Hal0Error.of('slot.not_ready', `${what}, and does not try again before its model or profile is another${why}`, {

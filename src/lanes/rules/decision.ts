@@ -1,4 +1,5 @@
 import type { TargetReason } from '../../contract/lane.ts'
+import type { FailureCause } from '../../contract/slot-state.ts'
 import type { Booking } from './booking.ts'
 import type { LaneTarget } from './lane-target.ts'
 
@@ -64,7 +65,9 @@ export interface TargetFailure {
   /** In a row, ≥ 1. */
   readonly failures: number
   readonly code: string
-  /** Why, with what helps. */
+  /** What it means, where that is known. */
+  readonly cause?: FailureCause | null
+  /** Why, with what helps: for administrators. */
   readonly message: string
   readonly failedAtMs: number
   /** `after`: the delay of the next try. `never`: not before model or profile are others than `fingerprint` says. */

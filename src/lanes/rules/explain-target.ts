@@ -1,9 +1,10 @@
 import type { LaneExplanation } from '../../contract/lane.ts'
-import { HOUR_MS, isoTime, MINUTE_MS, SECOND_MS } from '../../kernel/units.ts'
 import type { Booking } from './booking.ts'
-import { type NextBooking, readFacts, type TargetFacts } from './choose-target.ts'
+import { chooseTarget, type NextBooking, readFacts, type TargetFacts } from './choose-target.ts'
 import type { TargetDecision, TargetQuestion } from './decision.ts'
-import { targetText } from './lane-target.ts'
+import { explainInstead, type Instead, type Standing } from './explain-instead.ts'
+import { sameTarget, targetText } from './lane-target.ts'
+import { durationText, timeText } from './time-words.ts'
 
 /** Why a lane runs what it runs. */
 export interface TargetExplanation {
@@ -11,12 +12,23 @@ export interface TargetExplanation {
   readonly branches: LaneExplanation['branches']
   /** What it would take for another answer, one sentence each. */
   readonly toChange: string[]
-  /** What happens at the decision's `reviewAtMs`, a sentence; undefined = there is none. */
+  /** When something may change by itself, epoch ms; undefined = never. */
+  readonly reviewAtMs: number | undefined
+  /** What happens then, a sentence; undefined = there is no such moment. */
   readonly review: string | undefined
+  /** What is done because the target cannot be loaded; undefined = nothing stands against it. */
+  readonly instead: Instead | undefined
 }
 
-/** What did each branch find, and what would change the answer? `decision`: the answer to this very question. Source: SPEC 12 "Target". */
-export function explainTarget(question: TargetQuestion, decision: TargetDecision): TargetExplanation {
+/**
+ * What did each branch find, and what would change the answer? `decision`: the answer to this very question. `standing`: how the lane is at that
+ * moment; undefined = it is still to come. Source: SPEC 12 "Target", "Failure".
+ */
+export function explainTarget(
+  question: TargetQuestion,
+  decision: TargetDecision,
+  standing: Standing | undefined,
+): TargetExplanation {
   const facts = readFacts(question)
   const texts = [
     runningText(facts),
@@ -29,10 +41,23 @@ export function explainTarget(question: TargetQuestion, decision: TargetDecision
     const n = index + 1
     return { n, text, outcome: n === decision.branch ? 'chosen' : 'passed' }
   })
+  const instead = standing && explainInstead(decision.target, standing)
+  const retryMs = instead?.retryAtMs ?? Number.POSITIVE_INFINITY
+  const isRetryFirst = retryMs < (decision.reviewAtMs ?? Number.POSITIVE_INFINITY)
+  const reviewAtMs = isRetryFirst ? retryMs : decision.reviewAtMs
   return {
     branches,
-    toChange: [...waysOut(question, decision), ...undecided(question), ...waiting(question, decision)],
-    review: reviewText(facts, question, decision),
+    toChange: [
+      ...(instead?.wayOut === undefined ? [] : [instead.wayOut]),
+      ...waysOut(question, decision),
+      ...undecided(question, decision),
+      ...waiting(question, reviewAtMs),
+    ],
+    reviewAtMs,
+    review: isRetryFirst
+      ? `The load of ${targetText(decision.target)} is tried again.`
+      : reviewText(facts, question, decision),
+    instead,
   }
 }
 
@@ -105,19 +130,25 @@ function waysOut({ default: target }: TargetQuestion, { branch, booking, target:
   const byHand = 'Choose a model by hand (`hal0 lane load`, as an administrator).'
   switch (branch) {
     case 1:
-      return booking === undefined ? [] : [`End ${nameIn(booking)} early: \`hal0 reservation end ${booking.id}\`.`]
+      if (booking === undefined) return []
+      // One that is still to begin at the time of asking cannot be ended.
+      return booking.status === 'active'
+        ? [`End ${nameIn(booking)} early: \`hal0 reservation end ${booking.id}\`.`]
+        : [cancelText(booking)]
     case 2:
     case 3: {
       if (booking === undefined) return []
-      return [`Cancel ${nameIn(booking)}, or move its start: \`hal0 reservation cancel ${booking.id}\`.`]
+      return [cancelText(booking)]
     }
     case 4:
       return [
-        'Take the choice by hand back (`hal0 lane clear`), or make another (`hal0 lane load`, `hal0 lane unload`).',
+        'Take the choice by hand back (`hal0 lane clear`), or make another (`hal0 lane load`, `hal0 lane unload`), as an administrator.',
       ]
     case 5: {
       const edit =
-        target.kind === 'nothing' ? 'Give the lane a `default` in its file.' : "Change `default` in the lane's file."
+        target.kind === 'nothing'
+          ? 'Give the lane a `default` in its file (as an administrator).'
+          : "Change `default` in the lane's file (as an administrator)."
       const rest = 'Book the lane (`hal0 reservation add`).'
       return chosen.kind === 'nothing'
         ? [edit, byHand, rest]
@@ -130,16 +161,24 @@ function waysOut({ default: target }: TargetQuestion, { branch, booking, target:
   }
 }
 
-/** A pending booking changes nothing: often it is what people miss. */
-function undecided({ bookings, nowMs }: TargetQuestion): string[] {
-  const pending = bookings.find(({ status, endMs }) => status === 'pending' && endMs > nowMs)
+function cancelText(booking: Booking): string {
+  return `Cancel ${nameIn(booking)}, or move its start: \`hal0 reservation cancel ${booking.id}\`.`
+}
+
+/** A pending booking changes nothing: often it is what people miss. Only where the answer would be another were it approved. */
+function undecided(question: TargetQuestion, { target }: TargetDecision): string[] {
+  const pending = question.bookings.find((one) => {
+    if (one.status !== 'pending' || one.endMs <= question.nowMs) return false
+    const bookings = question.bookings.map((other) => (other === one ? { ...one, status: 'approved' as const } : other))
+    return !sameTarget(chooseTarget({ ...question, bookings }).target, target)
+  })
   if (pending === undefined) return []
   return [
-    `Approve ${nameIn(pending)}, which starts at ${timeText(pending.startMs)} and is pending: \`hal0 reservation approve ${pending.id}\`.`,
+    `Approve ${nameIn(pending)}, which starts at ${timeText(pending.startMs)} and is pending: \`hal0 reservation approve ${pending.id}\` (as an administrator).`,
   ]
 }
 
-function waiting({ nowMs }: TargetQuestion, { reviewAtMs }: TargetDecision): string[] {
+function waiting({ nowMs }: TargetQuestion, reviewAtMs: number | undefined): string[] {
   if (reviewAtMs === undefined) return []
   return [`Wait until ${timeText(reviewAtMs)} (${durationText(reviewAtMs - nowMs)}): by itself nothing changes before.`]
 }
@@ -158,24 +197,4 @@ function startText({ booking }: NextBooking, nowMs: number): string {
 
 function wantText({ use }: Booking): string {
   return use.kind === 'exclusive' ? 'the whole card, nothing is loaded' : targetText(use)
-}
-
-/** The last moment that a Date can hold, epoch ms. */
-const LAST_MS = 8.64e15
-
-function timeText(ms: number): string {
-  return Math.abs(ms) <= LAST_MS ? isoTime(ms) : 'no time that could be named'
-}
-
-/** 5_400_000 → "1 h 30 min"; the two largest units that it has. */
-function durationText(ms: number): string {
-  if (!Number.isFinite(ms)) return 'forever'
-  if (ms < SECOND_MS) return `${Math.ceil(ms)} ms`
-  if (ms < MINUTE_MS) return `${Math.round(ms / 100) / 10} s`
-  const [large, small, unit, subunit] =
-    ms < HOUR_MS ? ([MINUTE_MS, SECOND_MS, 'min', 's'] as const) : ([HOUR_MS, MINUTE_MS, 'h', 'min'] as const)
-  const smalls = Math.round(ms / small)
-  const perLarge = large / small
-  const rest = smalls % perLarge
-  return `${Math.floor(smalls / perLarge)} ${unit}${rest === 0 ? '' : ` ${rest} ${subunit}`}`
 }

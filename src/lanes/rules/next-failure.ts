@@ -11,6 +11,7 @@ export const RETRY_LONGEST_MS = 10 * MINUTE_MS
 export interface FailedNow {
   readonly nowMs: number
   readonly code: string
+  readonly cause?: FailureCause | null
   readonly message: string
   /** Of the model and the profile, as they were launched. */
   readonly fingerprint: string
@@ -24,6 +25,7 @@ export function nextFailure(before: TargetFailure | undefined, now: FailedNow): 
   return {
     failures,
     code: now.code,
+    cause: now.cause ?? null,
     message: now.message,
     failedAtMs: now.nowMs,
     retry: now.isPermanent

@@ -24,6 +24,10 @@ describe('parseScenario', () => {
     ['times of TOML', booking('end = 11:00:00').replace('"2026-12-01T08:00"', '2026-12-01T08:00:00+01:00')],
     ['a later booking', booking('minutes = 60').replace('"10:00"', '"2026-12-24T10:00"')],
     ['one of a repeat', step('end = "r1-2"')],
+    [
+      'hours of one digit, as the command line does',
+      booking('end = "2026-12-01T9:30"').replace('"10:00"', '"9:00"').replace('T08:00', ' 8:00'),
+    ],
   ])('takes %s', (_name, text) => {
     expect(mistakesOf(text)).toEqual([])
   })
@@ -34,8 +38,8 @@ describe('parseScenario', () => {
     ['a start without a day', FINE.replace('2026-12-01T', ''), /^start: expected the day too/],
     // What it offers has to be a form that a start may have.
     [
-      'a start as a clock alone',
-      FINE.replace('2026-12-01T0', ''),
+      'a start that is no time',
+      FINE.replace('2026-12-01T08:00', 'soon'),
       /^start: expected a day and a time, such as "2026-12-01T08:00" or/,
     ],
     ['no such day', FINE.replace('12-01', '02-30'), /^start: .*a time that exists/],
@@ -53,7 +57,7 @@ describe('parseScenario', () => {
     [
       'an unknown key of a booking',
       booking('minutes = 60\nmodle = "small"'),
-      'bookings.0.modle: unknown key; did you mean model?',
+      'bookings.r1.modle: unknown key; did you mean model?',
     ],
     [
       'a GPU in two lanes',
@@ -74,38 +78,55 @@ describe('parseScenario', () => {
     [
       'another lane',
       booking('minutes = 60').replace('lane = "gpu0"', 'lane = "gpu1"'),
-      'bookings.0.lane: nothing under lanes is called "gpu1"; did you mean gpu0?',
+      'bookings.r1.lane: nothing under lanes is called "gpu1"; did you mean gpu0?',
     ],
-    ['neither end nor minutes', booking(''), 'bookings.0.end: expected either end or minutes'],
-    ['both', booking('minutes = 5\nend = "11:00"'), 'bookings.0.end: expected either end or minutes'],
-    ['an end before its start', booking('end = "10:00"'), 'bookings.0.end: expected a time after its start'],
-    ['no time', booking('minutes = 5\nbooked_at = "25:00"'), 'bookings.0.booked_at: there is no time "25:00"'],
+    [
+      'a booking of a name of its own',
+      booking('minutes = 60\nid = "desk"\nmodle = "small"'),
+      'bookings.desk.modle: unknown key; did you mean model?',
+    ],
+    [
+      'the name of one that has none',
+      `${booking('minutes = 60\nid = "r2"')}[[bookings]]\nlane = "gpu0"\nuser = "ada"\nstart = "12:00"\nminutes = 5`,
+      'bookings.r2.id: another booking is called "r2"',
+    ],
+    // It was no mistake, and the day could not be played.
+    ['an end that is no time', `end = "25:00"${FINE}`, 'end: there is no time "25:00"'],
+    [
+      'the file of a lane',
+      'device = "cpu"\n[default]\nmodel = "small"\n[limits]\nmax_hours = 4',
+      ': this is the file of a lane; expected a scenario: one with `start`, in which such keys stand under [lanes.NAME]',
+    ],
+    ['neither end nor minutes', booking(''), 'bookings.r1.end: expected either end or minutes'],
+    ['both', booking('minutes = 5\nend = "11:00"'), 'bookings.r1.end: expected either end or minutes'],
+    ['an end before its start', booking('end = "10:00"'), 'bookings.r1.end: expected a time after its start'],
+    ['no time', booking('minutes = 5\nbooked_at = "25:00"'), 'bookings.r1.booked_at: there is no time "25:00"'],
     [
       'booked before the day',
       booking('minutes = 5\nbooked_at = "07:59"'),
-      'bookings.0.booked_at: expected a time between start and end of the whole',
+      'bookings.r1.booked_at: expected a time between start and end of the whole',
     ],
     [
       'exclusive with a model',
       booking('minutes = 60\nexclusive = true\nmodel = "small"'),
-      'bookings.0.exclusive: an exclusive booking loads no model: leave out one of the two',
+      'bookings.r1.exclusive: an exclusive booking loads no model: leave out one of the two',
     ],
     [
       'two of a name',
       `${booking('minutes = 60\nid = "a"')}[[bookings]]\nlane = "gpu0"\nuser = "ada"\nstart = "12:00"\nminutes = 5\nid = "a"`,
-      'bookings.1.id: another booking is called "a"',
+      'bookings.r2.id: another booking is called "a"',
     ],
-    ['a step that does nothing', step(''), `do.0: expected one of ${KINDS}, and there is none`],
+    ['a step that does nothing', step(''), `do.1: expected one of ${KINDS}, and there is none`],
     [
       'a step that does two',
       step('end = "r1"\ncancel = "r1"'),
-      `do.0: expected one of ${KINDS}, and there are end and cancel`,
+      `do.1: expected one of ${KINDS}, and there are end and cancel`,
     ],
-    ['a step of no booking', step('end = "r2"'), 'do.0.end: nothing under bookings is called "r2"; did you mean r1?'],
+    ['a step of no booking', step('end = "r2"'), 'do.1.end: nothing under bookings is called "r2"; did you mean r1?'],
     [
       'a step after the end',
       step('end = "r1"').replace('at = "10:00"', 'at = "2026-12-02T08:01"'),
-      'do.0.at: expected a time between start and end of the whole',
+      'do.1.at: expected a time between start and end of the whole',
     ],
   ])('%s', (_name, text, expected) => {
     expect(mistakesOf(text)).toEqual([typeof expected === 'string' ? expected : expect.stringMatching(expected)])
@@ -114,11 +135,21 @@ describe('parseScenario', () => {
   it('tells mistakes of form and of names together', () => {
     const text = `${step('manual = { lane = "gpu1", until = 5 }')}colour = "red"`
     expect(mistakesOf(text)).toEqual([
-      expect.stringMatching(/^do\.0\.manual\.until: expected a time such as/),
-      expect.stringMatching(/^do\.0\.colour: unknown key; known are at, end/),
-      'do.0.manual.lane: nothing under lanes is called "gpu1"; did you mean gpu0?',
+      expect.stringMatching(/^do\.1\.manual\.until: expected a time such as/),
+      expect.stringMatching(/^do\.1\.colour: unknown key; known are at, end/),
+      'do.1.manual.lane: nothing under lanes is called "gpu1"; did you mean gpu0?',
     ])
   })
+})
+
+it('times are looked at also while nobody can say when the day begins', () => {
+  const text = `end = "12:00"\nhours = 3${booking('end = "25:00"')}[[bookings]]\nlane = "gpu0"\nuser = "ada"\nstart = "12:00"\nend = "11:00"`
+  expect(mistakesOf(text.replace('"2026-12-01T08:00"', '"soon"'))).toEqual([
+    expect.stringMatching(/^start: expected a day and a time/),
+    'end: expected either hours or end',
+    'bookings.r1.end: there is no time "25:00"',
+    'bookings.r2.end: expected a time after its start',
+  ])
 })
 
 it('a clock that jumps makes no look more often than once a second', () => {

@@ -10,6 +10,7 @@ import { parseTomlData } from '../../config/toml/toml-file.ts'
 import { type ReservationRequest, reservationRequestSchema } from '../../contract/reservation.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { isoTime, SECOND_MS } from '../../kernel/units.ts'
+import { isLaneFile, keyPathOf } from './rules/scenario-keys.ts'
 import { bookingName, findScenarioMistakes } from './rules/scenario-mistakes.ts'
 import { type Day, readDay, readMoment } from './rules/scenario-times.ts'
 import { type ScenarioFile, scenarioSchema } from './scenario-schema.ts'
@@ -72,17 +73,21 @@ export async function readScenario(path: string): Promise<Result<Scenario, reado
   return text.ok ? parseScenario(path, text.value) : err([text.error])
 }
 
+const LANE_FILE =
+  'this is the file of a lane; expected a scenario: one with `start`, in which such keys stand under [lanes.NAME]'
+
 /** As `readScenario`, on text that is there already. `path`: how mistakes name it. */
 export function parseScenario(path: string, text: string): Result<Scenario, readonly ConfigMistake[]> {
   const data = parseTomlData(path, text)
   if (!data.ok) return err([data.error])
   const said = withPlainTimes(data.value)
+  if (isLaneFile(said)) return err([{ file: path, keyPath: '', expected: LANE_FILE }])
   const parsed = scenarioSchema.safeParse(said)
   const ofForm = parsed.success ? [] : findSchemaMistakes(scenarioSchema, parsed.error)
   const told = new Set(ofForm.map((mistake) => mistake.path.join('.')))
   const others = findScenarioMistakes(said).filter((mistake) => !told.has(mistake.path.join('.')))
   const mistakes = [...ofForm, ...others].map(({ path: keys, expected }) => {
-    return { file: path, keyPath: keys.join('.'), expected }
+    return { file: path, keyPath: keyPathOf(said, keys), expected }
   })
   if (!parsed.success || mistakes.length > 0) return err(mistakes)
   return ok(scenarioOf(parsed.data))

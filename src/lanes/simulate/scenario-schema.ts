@@ -10,7 +10,7 @@ import { ROLES, userNameSchema } from '../../contract/user.ts'
 const TIME_RULE =
   'expected a time such as "10:00" (of the first day), "2026-12-01T10:00" or "2026-12-01T10:00:00+01:00"'
 const TIME =
-  /^(?:\d\d:\d\d(?::\d\d(?:\.\d+)?)?|\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:?\d\d)?)$/
+  /^(?:\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?|\d{4}-\d\d-\d\d[Tt ]\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:?\d\d)?)$/
 
 /** Of the beginning of the whole: there is no first day yet. */
 const START_RULE = 'expected a day and a time, such as "2026-12-01T08:00" or "2026-12-01T08:00:00+01:00"'

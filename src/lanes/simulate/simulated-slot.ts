@@ -82,9 +82,11 @@ export class SimulatedSlot implements LaneSlot {
     target: ModelTarget,
     { drainMs, restart }: { readonly drainMs: number; readonly restart: boolean },
   ): Promise<void> {
-    const isThere = this.#state === 'up' && this.#running !== undefined && sameTarget(this.#running, target)
+    const isUp = this.#state === 'up' || this.#state === 'draining'
+    const isThere = isUp && this.#running !== undefined && sameTarget(this.#running, target)
     return this.#change(async (step) => {
-      if (isThere && !restart) return
+      // A drain that is not wanted any more is taken back.
+      if (isThere && !restart) return this.#state === 'up' ? undefined : this.#to('up')
       await this.#empty(drainMs, step)
       this.#running = target
       this.#failure = undefined

@@ -42,7 +42,7 @@ export function openSimulatedWorld(scenario: Scenario, clock: SimulatedClock): S
   migrate(db, { nowMs: clock.nowMs(), version: 'simulated', path: ':memory:' })
   const people = createSimulatedPeople(scenario.people)
   const models = createSimulatedModels(scenario, clock)
-  const journal = new SimulationJournal(clock)
+  const journal = new SimulationJournal(clock, scenario.zone)
   const simulated = new Map<string, SimulatedLane>()
   for (const { name } of scenario.lanes) {
     const tally = new LaneTally(name)

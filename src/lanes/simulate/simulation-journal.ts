@@ -1,24 +1,30 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { isoTime } from '../../kernel/units.ts'
 import type { SimulationEntry, SimulationFact } from './simulation.ts'
+import { wallTimes } from './simulation-words.ts'
 
 /** Writes down what happens in a simulated day. */
 export class SimulationJournal {
   readonly #clock: Pick<Clock, 'nowMs'>
+  readonly #zone: string
   readonly #entries: SimulationEntry[] = []
   /** What each lane was last said to do. */
   readonly #standing = new Map<string, string>()
 
-  constructor(clock: Pick<Clock, 'nowMs'>) {
+  /** `zone`: of the times in what people read. */
+  constructor(clock: Pick<Clock, 'nowMs'>, zone: string) {
     this.#clock = clock
+    this.#zone = zone
   }
 
   get entries(): readonly SimulationEntry[] {
     return this.#entries
   }
 
-  add(lane: string, text: string, fact: SimulationFact): void {
+  /** Times in the words may be ISO 8601 UTC, as the rules say them. */
+  add(lane: string, words: string, fact: SimulationFact): void {
     const at = isoTime(this.#clock.nowMs())
+    const text = wallTimes(words, at, this.#zone)
     if (fact.kind !== 'lane') return void this.#entries.push({ at, lane, text, ...fact })
     // What a lane passes through within a moment is not told, unless something else was told in between.
     const last = this.#entries.at(-1)

@@ -20,14 +20,28 @@ export function windowText(
   zone: string,
 ): string {
   const [from, to] = [partsOf(start, zone), partsOf(end, zone)]
-  const today = partsOf(nowIso, zone).day
-  const startText = from.day === today ? short(from.clock) : `${from.day} ${short(from.clock)}`
-  return `${startText} to ${to.day === from.day ? '' : `${to.day} `}${short(to.clock)}`
+  return `${momentText(start, nowIso, zone)} to ${to.day === from.day ? '' : `${to.day} `}${short(to.clock)}`
+}
+
+const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`
+const WINDOW_OR_TIME = new RegExp(`(${TIME})(?: to (${TIME}))?`, 'g')
+
+/** Words in which times are said in UTC (ISO 8601), with what the clock on the wall shows then. `nowIso`: ISO 8601. */
+export function wallTimes(text: string, nowIso: string, zone: string): string {
+  return text.replace(WINDOW_OR_TIME, (_all, start: string, end: string | undefined) =>
+    end === undefined ? momentText(start, nowIso, zone) : windowText({ start, end }, nowIso, zone),
+  )
 }
 
 /** `big (chat)`. */
 export function targetWords(target: LaneTarget): string {
   return target.kind === 'nothing' ? 'nothing' : `${target.model} (${target.profile})`
+}
+
+/** `10:00`, with the day where it is not this one. */
+function momentText(iso: string, nowIso: string, zone: string): string {
+  const { day, clock } = partsOf(iso, zone)
+  return day === partsOf(nowIso, zone).day ? short(clock) : `${day} ${short(clock)}`
 }
 
 function short(clock: string): string {

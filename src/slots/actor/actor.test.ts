@@ -104,6 +104,8 @@ describe('loading', () => {
     lose(slot)
     await slot.clock.advance(10)
     expect(slot.engines().map((engine) => engine.isAlive)).toEqual([false, true])
+    const told = slot.events.filter(({ type }) => type === 'slot.port_taken').map(({ message }) => message)
+    expect(told).toEqual([expect.stringMatching(/^port \d+ was taken meanwhile; trying another$/)])
     slot.say({ kind: 'ready', parallel: 1 })
     await expect(person).resolves.toMatchObject({ state: 'ready', failure: null })
     expect((await request).slot).toBe('s')

@@ -29,6 +29,15 @@ export class StopLine {
     waitingRoom.serve()
   }
 
+  /** It is not to end after all: whoever is served is served on. */
+  recall(): void {
+    const { board, waitingRoom } = this.#partsOf()
+    this.#drain.off()
+    this.#drainBegunMs = undefined
+    board.refresh({ message: '' })
+    waitingRoom.serve()
+  }
+
   /** The leases that are left are taken back, then it stops. */
   cut(): void {
     const { life, book, board, name } = this.#partsOf()

@@ -52,7 +52,14 @@ export class WishHandler {
   swap(wish: WishOf<'swap'>): void {
     const { phase } = this.#parts.life
     if (this.#parts.wishes.closing !== undefined) return this.load({ type: 'load', by: 'person', answer: wish.answer })
-    if (phase.kind === 'up' && !this.#parts.drain.isOn) return this.#compare(phase, wish, wish.override)
+    // A lane that is to run again what it was about to leave need not leave it.
+    const mayStay = !this.#parts.drain.isOn || (this.#parts.isLanes() && phase.kind === 'up' && phase.hasModel)
+    if (phase.kind === 'up' && mayStay) return this.#compare(phase, wish, wish.override)
+    this.#swapNow(wish)
+  }
+
+  #swapNow(wish: WishOf<'swap'>): void {
+    const { phase } = this.#parts.life
     this.#parts.files.override = wish.override
     // A load that runs is of another model; what follows it is this one.
     if (phase.kind === 'down') this.load({ type: 'load', by: 'person', answer: wish.answer })
@@ -70,13 +77,14 @@ export class WishHandler {
 
   launchCompared({ attemptId, wish, found, unloads }: WishOf<'launch_compared'>): void {
     const { phase } = this.#parts.life
-    if (unloads !== this.#parts.wishes.unloads) return wish.answer.reject(this.#parts.wishes.overtaken)
-    const isStale =
-      phase.kind !== 'up' ||
-      phase.attempt.id !== attemptId ||
-      this.#parts.drain.isOn ||
-      this.#parts.wishes.closing !== undefined
-    if (isStale) return this.#handleAgain(wish)
+    const { drain, wishes } = this.#parts
+    if (unloads !== wishes.unloads) return wish.answer.reject(wishes.overtaken)
+    const isThere = phase.kind === 'up' && phase.attempt.id === attemptId && wishes.closing === undefined
+    if (isThere && drain.isOn && wish.type === 'swap' && this.#parts.isLanes()) {
+      const stays = found.problem === undefined && found.restartNeeded.length === 0
+      return stays ? this.#stay(wish) : this.#swapNow(wish)
+    }
+    if (!isThere || drain.isOn) return this.#handleAgain(wish)
     const isStopping = wish.type === 'restart' || found.restartNeeded.length > 0
     // Nothing that works is stopped for what could not start.
     const refusal = found.problem ?? (isStopping ? this.#parts.deps.startRefusal(this.#parts.name) : undefined)
@@ -88,6 +96,17 @@ export class WishHandler {
     }
     if (found.restartNeeded.length === 0) return wish.answer.resolve(this.#parts.row())
     this.#reload(wish.answer, wish.type === 'swap' ? wish.drainMs : DEFAULT_DRAIN_S * SECOND_MS)
+  }
+
+  /** What runs was to end, and is what is wanted: those who waited for its end, or for what was to follow, are overtaken. */
+  #stay({ answer, override }: WishOf<'swap'>): void {
+    const { files, stops, wishes } = this.#parts
+    files.override = override
+    wishes.dropNext()
+    wishes.stop.reject(wishes.overtaken)
+    wishes.load.reject(wishes.overtaken)
+    stops.recall()
+    answer.resolve(this.#parts.row())
   }
 
   /** Ends what there is, then loads. */

@@ -3,7 +3,6 @@ import { slotFileSchema } from '../../config/slots/rules/slot-schema.ts'
 import type { LaunchPlan } from '../../contract/launch-plan.ts'
 import { type LaunchRecord, launchRecordSchema } from '../../contract/launch-record.ts'
 import { type Home, launchRecordPath } from '../../files/home.ts'
-import { Hal0Error, messageOf } from '../../kernel/errors.ts'
 import { withoutUndefined } from '../../kernel/without-undefined.ts'
 import type { MemoryNeed } from '../../launch/rules/memory-need.ts'
 import type { Runner } from '../../runners/runner.ts'
@@ -83,17 +82,10 @@ function pinOf(config: LaunchRecord['config']): readonly number[] | undefined {
   return typeof pinned === 'number' ? [pinned] : undefined
 }
 
-/** Source: SPEC 4 "Adoption". Errors: `slot.spawn_failed`: an engine that could not be found again is not started. */
+/** Source: SPEC 4 "Adoption". Errors: the system's own. */
 export async function writeLaunchRecord(home: Home, record: LaunchRecord): Promise<void> {
-  const path = launchRecordPath(home, record.slot)
-  try {
-    // Private: it holds the environment.
-    await writeRunFile(path, `${JSON.stringify(record)}\n`)
-  } catch (cause) {
-    const message = `the launch of slot ${record.slot} cannot be written down: ${messageOf(cause)}`
-    const remedy = `Make room, or make ${path} a file that hal0 may write; then load the slot again.`
-    throw Hal0Error.of('slot.spawn_failed', message, { details: { slot: record.slot, path, remedy }, cause })
-  }
+  // Private: it holds the environment.
+  await writeRunFile(launchRecordPath(home, record.slot), `${JSON.stringify(record)}\n`)
 }
 
 /** Undefined = there is none, or it is not one of this hal0's: its engine cannot be adopted. Never rejects. */

@@ -59,7 +59,8 @@ export class EndingStage {
   explained({ failure, load, modelId }: EngineMessageOf<'explained'>): void {
     const isOvertaken = this.#core.phase.kind === 'stopping' && this.#core.phase.isOvertaken
     const mayRetry = load !== undefined && failure.cause === 'port_in_use'
-    if (mayRetry && (isOvertaken || this.#core.tryAnotherPort())) return this.#core.report.cancelled(load)
+    if (mayRetry && isOvertaken) return this.#core.report.cancelled(load)
+    if (mayRetry && this.#core.tryAnotherPort()) return this.#core.report.cancelled(load, 'slot.port_in_use')
     this.#core.board.refresh({ message: failure.message, extra: { ...this.#core.board.record.extra, failure } })
     if (load === undefined) return this.#core.report.crashed(modelId, failure)
     if (isOvertaken) return this.#core.report.cancelled(load)

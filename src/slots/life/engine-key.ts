@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { engineKeyPath, type Home } from '../../files/home.ts'
-import { Hal0Error, messageOf } from '../../kernel/errors.ts'
+import type { KeptWrites } from '../launch/kept-writes.ts'
 import { writeRunFile } from '../launch/write-run-file.ts'
 
 /** Draws keys; those of one slot are written in the order in which they were drawn, so that the last start's is the one that stays. */
-export function createKeyDrawer(home: Home): (slot: string) => Promise<string> {
+export function createKeyDrawer(home: Home, kept: KeptWrites): (slot: string) => Promise<string> {
   const tails = new Map<string, Promise<unknown>>()
   return (slot) => {
-    const drawn = (tails.get(slot) ?? Promise.resolve()).then(() => drawEngineKey(home, slot))
+    const drawn = (tails.get(slot) ?? Promise.resolve()).then(() => drawEngineKey(home, kept, slot))
     const tail = drawn
       .catch(() => undefined)
       .finally(() => {
@@ -30,21 +30,10 @@ export async function readEngineKey(home: Home, slot: string): Promise<string | 
   return USABLE_KEY.test(key) ? key : undefined
 }
 
-/** Draws the key of one start and keeps it, 0600, beside state.json. 256 random bits. Errors: `slot.spawn_failed`. Source: SPEC 5 "Engine key". */
-async function drawEngineKey(home: Home, slot: string): Promise<string> {
+/** Draws the key of one start and keeps it, 0600, beside state.json. 256 random bits. Never rejects: see `KeptWrites`. Source: SPEC 5 "Engine key". */
+async function drawEngineKey(home: Home, kept: KeptWrites, slot: string): Promise<string> {
   const key = randomBytes(32).toString('base64url')
   const path = engineKeyPath(home, slot)
-  try {
-    await writeRunFile(path, key)
-  } catch (cause) {
-    throw Hal0Error.of('slot.spawn_failed', `the engine key of slot ${slot} cannot be written: ${messageOf(cause)}`, {
-      details: {
-        slot,
-        path,
-        remedy: `Make room, or make ${path} a file that hal0 may write; then load the slot again.`,
-      },
-      cause,
-    })
-  }
+  await kept.keep({ slot, path, write: () => writeRunFile(path, key) })
   return key
 }

@@ -55,7 +55,9 @@ export class LifeCore {
   tryAnotherPort(): boolean {
     if (!this.portRetries.mayTryAnother(this.parts.files.bound?.config.port)) return false
     if (!this.listener.onAgain(1)) return false
-    this.board.refresh({ message: `port ${this.board.record.port} was taken meanwhile; trying another` })
+    const message = `port ${this.board.record.port} was taken meanwhile; trying another`
+    this.board.refresh({ message })
+    this.report.portTaken(message)
     return true
   }
 }

@@ -38,8 +38,17 @@ export class LifeReport {
     this.#ended(phase, 'ready', null)
   }
 
-  cancelled(phase: PhaseOf<'loading'>): void {
-    this.#ended(phase, 'cancelled', null)
+  /** `code`: why it begins anew at once; absent = somebody wanted something else. */
+  cancelled(phase: PhaseOf<'loading'>, code: ErrorCode | null = null): void {
+    this.#ended(phase, 'cancelled', code)
+  }
+
+  /** Told as an event, as the state stays: whoever looks on would see an error without a reason. */
+  portTaken(message: string): void {
+    const slot = this.#name
+    this.#deps.log.warn({ slot }, message)
+    const source = `slot:${slot}`
+    this.#deps.bus.publish({ type: 'slot.port_taken', severity: 'warning', source, message, data: { slot } })
   }
 
   /** It will serve nobody. */

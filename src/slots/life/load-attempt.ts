@@ -135,7 +135,7 @@ export function beginAttempt(
     })
   }
 
-  /** Before there is a process: whoever finds it must be able to know what it is. Resolves with its key; undefined = it has none. */
+  /** Before there is a process: whoever finds it knows what it is, if the disk takes it. Resolves with its key; undefined = it has none. */
   function writeDown(binding: Binding, need: MemoryNeed): Promise<string | undefined> {
     const key = binding.plan.keyEnv === undefined ? undefined : effects.drawKey(slot)
     const record = effects.recordLaunch(launchRecordOf(slot, attemptId, binding, need))

@@ -9,13 +9,20 @@ const booking = { ownerId: 'alice', memberIds: ['bob', 'gone'] }
 
 function recipients(
   event: NoticeEvent,
-  more: { byUserId?: string; booking?: typeof booking; people?: typeof known; admins?: typeof admins } = {},
+  more: {
+    byUserId?: string
+    wasPending?: boolean
+    booking?: typeof booking
+    people?: typeof known
+    admins?: typeof admins
+  } = {},
 ): string[] {
   const people = more.people ?? known
   const chosen = selectRecipients({
     event,
     booking: more.booking ?? booking,
     byUserId: more.byUserId,
+    wasPending: more.wasPending === true,
     admins: more.admins ?? admins,
     byId: (id) => people.find((one) => one.id === id),
   })
@@ -40,6 +47,11 @@ describe('selectRecipients', () => {
 
   it.each(NOTICE_EVENTS)('%s is not told to who did it', (event) => {
     for (const byUserId of ['alice', 'root']) expect(recipients(event, { byUserId })).not.toContain(byUserId)
+  })
+
+  it('tells the admins who were asked that it is cancelled', () => {
+    expect(recipients('cancelled', { wasPending: true, byUserId: 'alice' })).toEqual(['bob', 'root', 'boss'])
+    expect(recipients('rejected', { wasPending: true })).toEqual(['alice', 'bob'])
   })
 
   it('tells an admin who holds the booking once', () => {

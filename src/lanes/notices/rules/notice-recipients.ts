@@ -13,6 +13,8 @@ export interface RecipientsQuestion<Person extends Somebody> {
   /** Who did it; undefined = hal0. */
   readonly byUserId: string | undefined
   readonly admins: readonly Person[]
+  /** Did it wait for their approval until then? Absent = false. */
+  readonly wasPending?: boolean
   /** Undefined = deleted. */
   readonly byId: (id: string) => Person | undefined
 }
@@ -37,8 +39,9 @@ const CIRCLES: Readonly<Record<NoticeEvent, Circle>> = {
 
 /** Who is told of it, each once: the owner, the members, then admins. Never who did it, nor who may not come in. Source: SPEC 12, 13. */
 export function selectRecipients<Person extends Somebody>(question: RecipientsQuestion<Person>): readonly Person[] {
-  const { event, booking, byUserId, admins, byId } = question
-  const circle = CIRCLES[event]
+  const { event, booking, byUserId, admins, byId, wasPending } = question
+  // Who was asked hears that there is nothing to decide any more.
+  const circle = event === 'cancelled' && wasPending === true ? 'both' : CIRCLES[event]
   const holders = circle === 'admins' ? [] : [booking.ownerId, ...booking.memberIds].flatMap((id) => byId(id) ?? [])
   const chosen = new Map<string, Person>()
   for (const person of [...holders, ...(circle === 'holders' ? [] : admins)]) {

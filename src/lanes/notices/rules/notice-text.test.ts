@@ -71,6 +71,24 @@ describe('planNoticeText', () => {
     expect(body).toContain('`hal0 reservation reject r1`')
   })
 
+  it('asks anew with what was before, and says once that it waits', () => {
+    const { body } = planNoticeText({
+      ...{ ...question, event: 'requested', status: 'pending', isOwner: false },
+      was: { window: 'then', use: question.use, status: 'pending' },
+    })
+    expect(body).toContain('waits for approval. It was then before. Approve it with')
+    expect(body.match(/waits for approval/g)).toHaveLength(1)
+  })
+
+  it.each([
+    ['ended_early', 'Ended early: gpu0', 'has ended early. It was'],
+    ['completed', 'Ended: gpu0', 'has ended. It was'],
+  ] as const)('tells an end of one that is %s', (status, head, said) => {
+    const { title, body } = planNoticeText({ ...question, event: 'ended', status, detail: 'It was.' })
+    expect(title.startsWith(head)).toBe(true)
+    expect(body).toContain(said)
+  })
+
   it('is one line without control characters, whatever people wrote', () => {
     const odd = 'no\r\nBcc: x@y.z\u2028\u0000\u0085\t end'
     const { title, body } = planNoticeText({

@@ -46,15 +46,17 @@ export function planNoticeText(question: NoticeTextQuestion): NoticeText {
 }
 
 /** What was before a change, and whether it has to be decided on; '' = there is nothing to say. */
-function changeText({ was, window, use, status }: NoticeTextQuestion): string {
+function changeText({ event, was, window, use, status }: NoticeTextQuestion): string {
   if (was === undefined) return ''
   const parts = [
     ...(was.window === window ? [] : [was.window]),
     ...(useText(was.use) === useText(use) ? [] : [useText(was.use)]),
   ]
   const before = parts.length === 0 ? [] : [`It was ${parts.join(', ')} before.`]
+  // A request says so by itself.
+  if (status !== 'pending' || event === 'requested') return before.join(' ')
   const again = was.status === 'pending' ? '' : ' again'
-  return [...before, ...(status === 'pending' ? [`It waits for approval${again}.`] : [])].join(' ')
+  return [...before, `It waits for approval${again}.`].join(' ')
 }
 
 function useText(use: Booking['use']): string {
@@ -68,7 +70,7 @@ interface Words {
   readonly hint: string
 }
 
-function wordsOf({ event, bookingId, lane, use }: NoticeTextQuestion, booking: string): Words {
+function wordsOf({ event, bookingId, lane, use, status }: NoticeTextQuestion, booking: string): Words {
   const show = `See \`hal0 reservation show ${bookingId}\`.`
   const what = use.kind === 'exclusive' ? 'the lane' : `${use.model} (profile ${use.profile})`
   switch (event) {
@@ -112,7 +114,9 @@ function wordsOf({ event, bookingId, lane, use }: NoticeTextQuestion, booking: s
         hint: `Where the lane is free, \`hal0 reservation extend ${bookingId}\` makes it longer. ${show}`,
       }
     case 'ended':
-      return { head: 'Ended', said: `${booking} has ended.`, hint: show }
+      return status === 'ended_early'
+        ? { head: 'Ended early', said: `${booking} has ended early.`, hint: show }
+        : { head: 'Ended', said: `${booking} has ended.`, hint: show }
   }
 }
 

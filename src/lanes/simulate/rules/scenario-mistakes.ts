@@ -4,7 +4,7 @@ import { listNames } from '../../../kernel/list-names.ts'
 import { selectNearest } from '../../../kernel/nearest-word.ts'
 import { HOUR_MS } from '../../../kernel/units.ts'
 import { readZone } from '../../rules/booking-window.ts'
-import { type Day, MAX_HOURS, readDay, readMoment } from './scenario-times.ts'
+import { type Day, isBareClock, MAX_HOURS, readDay, readMoment } from './scenario-times.ts'
 import { STEP_KINDS } from './step-kinds.ts'
 
 type Data = Readonly<Record<string, unknown>>
@@ -69,6 +69,8 @@ export function bookingName(n: number): string {
   return `r${n + 1}`
 }
 
+/** While nobody can say when the day is, its times are still times or none. */
+const ANY_DAY = { zone: 'UTC', startMs: 0 } as const
 const ZONE_RULE = 'expected a time zone such as Europe/Berlin'
 
 interface Checks {
@@ -79,14 +81,15 @@ interface Checks {
 
 function dayOf(data: Data, report: Checks['report']): Day | undefined {
   if (!isZone(data['time_zone'])) report(['time_zone'], ZONE_RULE)
+  const [zone, end, hours] = [textOf(data['time_zone']) ?? 'UTC', timeTextOf(data['end']), data['hours']]
+  if (end !== undefined && hours !== undefined) report(['end'], 'expected either hours or end')
+  if (end !== undefined && readMoment(end, ANY_DAY) === undefined) report(['end'], `there is no time "${end}"`)
   const start = timeTextOf(data['start'])
   if (start === undefined) return undefined
-  const [zone, end, hours] = [textOf(data['time_zone']) ?? 'UTC', timeTextOf(data['end']), data['hours']]
   if (readDay({ start, time_zone: 'UTC' }) === undefined) {
     report(['start'], 'expected the day too, such as "2026-12-01T08:00", and a time that exists')
     return undefined
   }
-  if (end !== undefined && hours !== undefined) report(['end'], 'expected either hours or end')
   const day = readDay({ start, time_zone: zone, end, hours: typeof hours === 'number' ? hours : undefined })
   if (day === undefined) return undefined
   const key = end === undefined ? 'hours' : 'end'
@@ -111,10 +114,9 @@ function checkBooking(path: readonly string[], booking: Data, checks: Checks): v
   if (booking['exclusive'] === true && booking['model'] !== undefined) {
     report([...path, 'exclusive'], 'an exclusive booking loads no model: leave out one of the two')
   }
-  const id = textOf(booking['id'])
-  if (id !== undefined && known.bookings.indexOf(id) !== Number(path.at(-1))) {
-    report([...path, 'id'], `another booking is called "${id}"`)
-  }
+  const n = Number(path.at(-1))
+  const id = known.bookings[n] ?? ''
+  if (known.bookings.indexOf(id) !== n) report([...path, 'id'], `another booking is called "${id}"`)
   if ((booking['end'] === undefined) === (booking['minutes'] === undefined)) {
     report([...path, 'end'], 'expected either end or minutes')
   }
@@ -158,7 +160,7 @@ function checkName(path: readonly string[], value: unknown, kind: keyof Known, {
   report(path, `nothing under ${kind} is called "${name}"; ${hint}`)
 }
 
-/** The moment, epoch ms. Undefined = there is none, or it cannot be read. */
+/** The moment, epoch ms. Undefined = there is none, or it cannot be read, or nobody can say of which day it is. */
 function checkTime(
   path: readonly string[],
   value: unknown,
@@ -166,10 +168,11 @@ function checkTime(
   where: 'anywhere' | 'within' = 'anywhere',
 ): number | undefined {
   const text = timeTextOf(value)
-  if (text === undefined || day === undefined) return undefined
-  const ms = readMoment(text, day)
+  if (text === undefined) return undefined
+  const ms = readMoment(text, day ?? ANY_DAY)
   if (ms === undefined) report(path, `there is no time "${text}"`)
-  else if (where === 'within' && (ms < day.startMs || ms > day.endMs)) {
+  if (day === undefined) return isBareClock(text) ? ms : undefined
+  if (ms !== undefined && where === 'within' && (ms < day.startMs || ms > day.endMs)) {
     report(path, `expected a time between start and end of the whole`)
   }
   return ms
@@ -183,7 +186,7 @@ function isZone(value: unknown): boolean {
 /** Undefined = absent, or no time by its form, which is told elsewhere. */
 function timeTextOf(value: unknown): string | undefined {
   const text = textOf(value)
-  return text !== undefined && /^(\d{4}-\d\d-\d\d[Tt ])?\d\d:\d\d/.test(text) ? text : undefined
+  return text !== undefined && /^(\d{4}-\d\d-\d\d[Tt ])?\d{1,2}:\d\d/.test(text) ? text : undefined
 }
 
 function textOf(value: unknown): string | undefined {

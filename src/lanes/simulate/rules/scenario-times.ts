@@ -24,7 +24,7 @@ export interface Day {
 /** Undefined = the zone or a time cannot be read; whether the end is after the start is not asked. */
 export function readDay({ start, time_zone, hours = DEFAULT_HOURS, end }: AskedDay): Day | undefined {
   const zone = readZone(time_zone)
-  if (!zone.ok || /^\d\d:/.test(start)) return undefined
+  if (!zone.ok || isBareClock(start)) return undefined
   const startMs = momentOf(start, zone.value)
   if (startMs === undefined) return undefined
   const day = { zone: zone.value, startMs }
@@ -34,12 +34,19 @@ export function readDay({ start, time_zone, hours = DEFAULT_HOURS, end }: AskedD
 
 /** Epoch ms; a bare `10:00` is of the day on which it starts. Undefined = there is no such time. */
 export function readMoment(text: string, { zone, startMs }: Omit<Day, 'endMs'>): number | undefined {
-  if (!/^\d\d:/.test(text)) return momentOf(text, zone)
+  if (!isBareClock(text)) return momentOf(text, zone)
   const first = Temporal.Instant.fromEpochMilliseconds(startMs).toZonedDateTimeISO(zone).toPlainDate()
   return momentOf(`${first.toString()}T${text}`, zone)
 }
 
+/** `10:00`, without a day. */
+export function isBareClock(text: string): boolean {
+  return /^\d{1,2}:/.test(text)
+}
+
 function momentOf(text: string, zone: string): number | undefined {
-  const read = readTime(text.replace(' ', 'T'), zone, 'time')
+  // `9:00` is a time too, as on the command line.
+  const full = text.replace(/[Tt ](\d{1,2}):/, (_all, hours: string) => `T${hours.padStart(2, '0')}:`)
+  const read = readTime(full, zone, 'time')
   return read.ok ? read.value.ms : undefined
 }
