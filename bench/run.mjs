@@ -11,10 +11,13 @@ import { betterOf, missedGates, rowsOf } from './lib/verdict.mjs'
 import { hasWrk } from './lib/wrk.mjs'
 import { LINES } from './lines/all.mjs'
 
+/** A gate that is missed is measured so often again. */
+const MORE_TRIES = 3
+
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const USAGE = `npm run bench -- [--check] [--quick] [--only LINE] [--markdown] [--json PATH [--note TEXT]] [--dist PATH] [--no-build]
-  --check     ends with code 1 when a gate is missed twice
+  --check     ends with code 1 when a gate is missed four times, with new processes each time
   --quick     a short run that checks that everything works; its numbers mean little
   --only      one of: ${LINES.map((l) => l.key).join(', ')} (may be repeated)
   --markdown  the table as Markdown
@@ -129,9 +132,10 @@ async function main() {
   for (const line of chosen) {
     if (isInterrupted) return
     let result = await measure(line, effort, bench)
-    const missed = missedGates(result.rows)
-    if (missed.length > 0 && !options.quick) {
-      // The machine may have been busy with something else.
+    // The machine may have been busy with something else, or V8 has settled the other process at its faster speed.
+    for (let more = options.quick ? 0 : MORE_TRIES; more > 0; more--) {
+      const missed = missedGates(result.rows)
+      if (missed.length === 0) break
       process.stderr.write(`bench: once more, missed: ${missed.map((row) => row.name).join('; ')}\n`)
       await bench.end()
       result = betterOf(result, await measure(line, effort, bench))

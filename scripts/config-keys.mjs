@@ -154,7 +154,7 @@ export const files = {
     },
   },
   'lanes/NAME.toml': {
-    module: 'contract/lane',
+    module: 'contract/lane-config',
     schema: 'laneConfigSchema',
     keys: {
       name: 'May be left out; else the name of the file.',

@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
 import type { Caller } from '../access/caller.ts'
-import { laneConfigAnswerSchema, laneConfigWrittenSchema, laneListSchema, laneRowSchema } from '../contract/lane.ts'
+import { laneListSchema, laneRowSchema } from '../contract/lane.ts'
+import { laneConfigAnswerSchema, laneConfigWrittenSchema } from '../contract/lane-config.ts'
 import { NAME_PATTERN, NAME_RULE } from '../contract/names.ts'
 import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'

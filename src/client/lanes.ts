@@ -5,14 +5,13 @@ import {
   type LaneManualRequest,
   type LaneRow,
   type LaneTimeline,
-  laneConfigAnswerSchema,
-  laneConfigWrittenSchema,
   laneExplanationSchema,
   laneListSchema,
   laneManualAnswerSchema,
   laneRowSchema,
   laneTimelineSchema,
 } from '../contract/lane.ts'
+import { laneConfigAnswerSchema, laneConfigWrittenSchema } from '../contract/lane-config.ts'
 import { type SlotRow, slotRowSchema } from '../contract/slot-row.ts'
 import type { Http } from './http.ts'
 

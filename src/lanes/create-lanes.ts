@@ -1,4 +1,4 @@
-import { type Caller, nameOf, userIdOf } from '../access/caller.ts'
+import { userIdOf } from '../access/caller.ts'
 import { DELETED_USER, type People } from '../access/people.ts'
 import type { LaneFile, LiveLanes } from '../config/lanes/live-lanes.ts'
 import { defaultProfileOf } from '../config/profiles/profiles-file.ts'
@@ -11,11 +11,12 @@ import type { Clock } from '../kernel/clock.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { listNames } from '../kernel/list-names.ts'
 import type { Log } from '../kernel/log.ts'
-import { isoTime, MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
+import { MINUTE_MS, SECOND_MS } from '../kernel/units.ts'
 import type { Bookings } from './bookings/bookings.ts'
 import type { Calendar } from './bookings/calendar.ts'
 import { LaneActor, type LaneFacts } from './lane-actor.ts'
-import { explainLane, manualAnswer, timelineOf } from './lane-answers.ts'
+import { explainLane, timelineOf } from './lane-answers.ts'
+import { createLaneByHand } from './lane-by-hand.ts'
 import type { LaneDoor } from './lane-door.ts'
 import { buildLaneRow } from './lane-rows.ts'
 import type { LaneSlot } from './lane-slot.ts'
@@ -26,8 +27,7 @@ import type { ManualStore } from './manual-store.ts'
 import type { ModelBook } from './model-facts.ts'
 import type { Notices } from './notices/notices.ts'
 import { isHolder } from './rules/booking.ts'
-import type { ManualChoice } from './rules/decision.ts'
-import { NOTHING, targetText } from './rules/lane-target.ts'
+import { NOTHING } from './rules/lane-target.ts'
 
 export interface LanesDeps {
   readonly clock: Clock
@@ -166,6 +166,12 @@ export function createLanes(deps: LanesDeps): OpenLanes {
       missingGpus: missingGpus(name),
     })
 
+  function slotRowOf(name: string): SlotRow {
+    const slot = deps.slotRow(name)
+    if (slot === undefined) throw noSuchLane(name, [...actors.keys()])
+    return slot
+  }
+
   const door: LaneDoor = {
     standing(slot, caller) {
       const running = actors.get(slot)?.seen().running
@@ -185,6 +191,7 @@ export function createLanes(deps: LanesDeps): OpenLanes {
   }
 
   return {
+    ...createLaneByHand({ ...deps, actorOf, fileOf, slotRowOf, row }),
     door,
     look,
     rows: () => [...actors.keys()].toSorted().map(row),
@@ -199,79 +206,14 @@ export function createLanes(deps: LanesDeps): OpenLanes {
       const actor = actorOf(name)
       return timelineOf(actor, window, deps.bookings.list({ lane: name, ...window, status: SHOWN }, by))
     },
-    async setManual(name, request, by) {
-      const actor = actorOf(name)
-      refuseBooked(name, actor)
-      const { config } = fileOf(name)
-      const choice: ManualChoice = {
-        target: request.model === null ? NOTHING : deps.models.targetOf(request.model, request.profile, config.runner),
-        madeAtMs: clock.nowMs(),
-        madeBy: nameOf(by),
-        untilMs: untilOf(request.until, clock.nowMs()),
-      }
-      manual.set(name, choice)
-      audit('lane.manual_set', `lane ${name}: ${nameOf(by)} chose ${targetText(choice.target)} by hand`, name, by)
-      actor.failures.forgetAll()
-      actor.look()
-      return manualAnswer(actor, choice, row(name))
-    },
-    async clearManual(name, by) {
-      const actor = actorOf(name)
-      if (manual.find(name) !== undefined) {
-        manual.set(name, undefined)
-        audit('lane.manual_cleared', `lane ${name}: ${nameOf(by)} took the choice by hand back`, name, by)
-        actor.look()
-      }
-      return row(name)
-    },
-    async reload(name, by) {
-      const actor = actorOf(name)
-      audit('lane.reloaded', `lane ${name}: ${nameOf(by)} has its engine started anew`, name, by)
-      await actor.reload()
-      const slot = deps.slotRow(name)
-      if (slot === undefined) throw noSuchLane(name, [...actors.keys()])
-      return slot
-    },
     close() {
       for (const actor of actors.values()) actor.close()
     },
-  }
-
-  function audit(type: string, message: string, lane: string, by: Caller): void {
-    deps.log.info({ lane, by: nameOf(by) }, message)
-    deps.publish({ type, severity: 'info', source: `lane:${lane}`, message, data: { lane, by: nameOf(by) } })
   }
 }
 
 /** What a timeline shows: all that held or holds its window. */
 const SHOWN: readonly ReservationStatus[] = ['pending', 'approved', 'active', 'completed', 'ended_early']
-
-/** Errors: `reservation.state`. Source: SPEC 12 "Target" 4. */
-function refuseBooked(name: string, actor: LaneActor): void {
-  const { running } = actor.seen()
-  if (running === undefined) return
-  throw Hal0Error.of(
-    'reservation.state',
-    `lane ${name} is booked until ${isoTime(running.endMs)} (${running.id}); nothing is chosen by hand meanwhile`,
-    {
-      details: {
-        lane: name,
-        reservation: running.id,
-        remedy: `Wait for its end, or end it: \`hal0 reservation end ${running.id}\`.`,
-      },
-    },
-  )
-}
-
-/** Errors: `validation.invalid` for a moment that has passed. */
-function untilOf(until: string | undefined, nowMs: number): number | undefined {
-  if (until === undefined) return undefined
-  const untilMs = Date.parse(until)
-  if (untilMs > nowMs) return untilMs
-  throw Hal0Error.of('validation.invalid', `until: ${until} has passed; expected a later moment, or none`, {
-    param: 'until',
-  })
-}
 
 function noSuchLane(name: string, known: readonly string[]): Hal0Error {
   const list = known.length === 0 ? 'there are no lanes' : `there are: ${listNames(known.toSorted())}`

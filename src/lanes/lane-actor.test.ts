@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock, settle } from '../../test/support/manual-clock.ts'
 import type { NewEvent } from '../contract/events.ts'
-import { laneConfigSchema } from '../contract/lane.ts'
+import { laneConfigSchema } from '../contract/lane-config.ts'
 import { Hal0Error } from '../kernel/errors.ts'
 import { silentLog } from '../kernel/log.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../kernel/units.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { LaneFile } from '../config/lanes/live-lanes.ts'
-import { laneConfigSchema } from '../contract/lane.ts'
+import { laneConfigSchema } from '../contract/lane-config.ts'
 import { createLaneBindings } from './lane-bindings.ts'
 import { NOTHING } from './rules/lane-target.ts'
 

@@ -4,7 +4,7 @@ import { type FleetOptions, openFleetHarness } from '../../test/support/fleet-ha
 import { needOf, poolOf } from '../../test/support/memory-world.ts'
 import type { LaneFile } from '../config/lanes/live-lanes.ts'
 import { slotsFolder } from '../config/slots/slot-file.ts'
-import { laneConfigSchema } from '../contract/lane.ts'
+import { laneConfigSchema } from '../contract/lane-config.ts'
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts'
 import { createLaneBindings } from './lane-bindings.ts'
 import { createLaneSlot } from './real-lane-slot.ts'

@@ -42,7 +42,9 @@ it('what people booked ends with them, and those who shared it are told', async 
   expect(await row(ids[0])).toMatchObject({ status: 'cancelled', owner: { name: 'deleted user' } })
   expect(await row(ids[1])).toMatchObject({ status: 'approved', owner: { name: 'bob' }, members: [] })
   const { notifications } = listSchema.parse(await ask('GET /api/notifications', undefined, keys.bob))
-  expect(notifications.find(({ event: what }) => what === 'cancelled')?.body).toContain('Its owner, ann, was deleted by local.')
+  expect(notifications.find(({ event: what }) => what === 'cancelled')?.body).toContain(
+    'Its owner, ann, was deleted by local.',
+  )
 
   await ask('PATCH /api/users/bob', { disabled: true })
   expect((await row(ids[1])).status).toBe('cancelled')

@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { laneConfigSchema } from '../../src/contract/lane.ts'
+import { laneConfigSchema } from '../../src/contract/lane-config.ts'
 import { reservationRequestSchema } from '../../src/contract/reservation.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { silentLog } from '../../src/kernel/log.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type laneConfigAnswerSchema, laneConfigSchema } from '../../contract/lane.ts'
+import { type laneConfigAnswerSchema, laneConfigSchema } from '../../contract/lane-config.ts'
 import { NAME_PATTERN, NAME_RULE } from '../../contract/names.ts'
 import type { Home } from '../../files/home.ts'
 import { Hal0Error, toHal0Error } from '../../kernel/errors.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NewEvent } from '../../contract/events.ts'
-import type { LaneConfig } from '../../contract/lane.ts'
+import type { LaneConfig } from '../../contract/lane-config.ts'
 import { announce } from '../../events/announce.ts'
 import type { Home } from '../../files/home.ts'
 import { messageOf, toHal0Error } from '../../kernel/errors.ts'

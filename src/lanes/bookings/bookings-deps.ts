@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { People } from '../../access/people.ts'
 import type { NewEvent } from '../../contract/events.ts'
-import type { LaneConfig } from '../../contract/lane.ts'
+import type { LaneConfig } from '../../contract/lane-config.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Notices } from '../notices/notices.ts'

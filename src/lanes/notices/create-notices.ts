@@ -1,23 +1,18 @@
 import type { Database } from 'better-sqlite3'
-import { LOCAL_USER_ID } from '../../access/caller.ts'
-import { DELETED_USER, type People, type Person } from '../../access/people.ts'
+import type { People } from '../../access/people.ts'
 import type { DaemonSettings } from '../../config/settings/daemon-settings.ts'
 import type { NewEvent } from '../../contract/events.ts'
 import type { CancelTimer, Clock } from '../../kernel/clock.ts'
 import { Hal0Error, messageOf } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { HOUR_MS, SECOND_MS } from '../../kernel/units.ts'
-import type { Booking } from '../rules/booking.ts'
-import { describeBooking } from './booking-facts.ts'
+import { createNoticeAddresses } from './address-notice.ts'
 import { CHANNELS, openDeliveryTable } from './delivery-table.ts'
 import { createDeliveryWorker, STORE_RETRY_MS } from './delivery-worker.ts'
 import { createRoutes } from './notice-routes.ts'
 import { type NewNotice, openNoticeTable } from './notice-table.ts'
 import type { Notice, Notices } from './notices.ts'
-import { selectRecipients } from './rules/notice-recipients.ts'
-import { planNoticeText } from './rules/notice-text.ts'
 import { createWaitingNotices } from './waiting-notices.ts'
-import { windowText } from './window-text.ts'
 
 /** How many notices of one person are kept, and for how long. */
 export const NOTICES_PER_USER = 2_000
@@ -47,7 +42,8 @@ export interface NoticesDeps {
  * transaction on `db` is part of it. Source: SPEC 13 "Notifications".
  */
 export function createNotices(deps: NoticesDeps): Notices {
-  const { db, clock, log, people, settings } = deps
+  const { db, clock, log, settings } = deps
+  const address = createNoticeAddresses(deps)
   const waiting = createWaitingNotices()
   const tables = openTables(db, log)
   const routeOf = createRoutes(deps)
@@ -66,52 +62,10 @@ export function createNotices(deps: NoticesDeps): Notices {
 
   function tell(notice: Notice): void {
     try {
-      const fresh = recipientsOf(notice)
-        .map((person) => noticeFor(person, notice))
-        .filter((one) => !waiting.has(one) && !isTold(one))
+      const fresh = address(notice, () => ++lastId).filter((one) => !waiting.has(one) && !isTold(one))
       if (fresh.length > 0) keep(fresh)
     } catch (thrown) {
       log.error({ event: notice.event, reservation: notice.booking.id, reason: messageOf(thrown) }, 'a notice is lost')
-    }
-  }
-
-  function recipientsOf({ event, booking, byUserId, wasPending = false }: Notice): readonly Person[] {
-    return selectRecipients({ event, booking, byUserId, wasPending, admins: admins(), byId: (id) => people.byId(id) })
-  }
-
-  /** On a machine without users its own admin decides. */
-  function admins(): readonly Person[] {
-    const local = people.byId(LOCAL_USER_ID)
-    const found = people.admins()
-    return found.length === 0 && local !== undefined ? [local] : found
-  }
-
-  function noticeFor(person: Person, { event, booking, before, occasion, ...told }: Notice): NewNotice {
-    const owner = people.byId(booking.ownerId)
-    const windowOf = ({ startMs, endMs }: Booking) => windowText(startMs, endMs, person.timeZone)
-    const window = windowOf(booking)
-    const was = before && { window: windowOf(before), use: before.use, status: before.status }
-    const ownerName = owner?.name ?? DELETED_USER
-    const isOwner = person.id === booking.ownerId
-    const { lane, use, status, id: bookingId } = booking
-    const isAdmin = told.adminDetail !== undefined && admins().some(({ id }) => id === person.id)
-    const detail = isAdmin ? (told.adminDetail ?? told.detail) : told.detail
-    const { webhook, smtp } = settings()
-    return {
-      id: ++lastId,
-      event,
-      reservationId: bookingId,
-      occasion,
-      userId: person.id,
-      lane,
-      ...planNoticeText({ event, bookingId, lane, use, status, window, was, ownerName, isOwner, detail }),
-      reservation: describeBooking(booking, owner),
-      createdMs: Math.round(clock.nowMs()),
-      readMs: undefined,
-      channels: [
-        ...(webhook === undefined ? [] : (['webhook'] as const)),
-        ...(smtp === undefined || person.email === undefined ? [] : (['smtp'] as const)),
-      ],
     }
   }
 

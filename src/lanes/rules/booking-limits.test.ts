@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { laneLimitsSchema } from '../../contract/lane.ts'
+import { laneLimitsSchema } from '../../contract/lane-config.ts'
 import { HOUR_MS, MINUTE_MS } from '../../kernel/units.ts'
 import { checkLimits, type LimitQuestion, weeksAround } from './booking-limits.ts'
 

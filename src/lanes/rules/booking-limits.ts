@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill'
-import type { LaneLimits } from '../../contract/lane.ts'
+import type { LaneLimits } from '../../contract/lane-config.ts'
 import { counted } from '../../kernel/sentence.ts'
 import { HOUR_MS, isoTime, MINUTE_MS } from '../../kernel/units.ts'
 import type { BookingWindow } from './booking-window.ts'

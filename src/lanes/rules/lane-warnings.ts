@@ -1,4 +1,4 @@
-import type { LaneConfig } from '../../contract/lane.ts'
+import type { LaneConfig } from '../../contract/lane-config.ts'
 import { isoTime } from '../../kernel/units.ts'
 import { type Booking, isBlocking } from './booking.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { daemonSettingsSchema } from '../../config/settings/daemon-settings.ts'
-import { laneConfigSchema } from '../../contract/lane.ts'
+import { laneConfigSchema } from '../../contract/lane-config.ts'
 import { modelIdSchema } from '../../contract/model.ts'
 import { NAME_PATTERN, NAME_RULE } from '../../contract/names.ts'
 import { repeatSchema } from '../../contract/reservation.ts'

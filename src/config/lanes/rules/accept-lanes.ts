@@ -1,4 +1,4 @@
-import type { LaneConfig } from '../../../contract/lane.ts'
+import type { LaneConfig } from '../../../contract/lane-config.ts'
 import { isSameData } from '../../toml/rules/same-data.ts'
 
 /** A lane file as it was read. `config` undefined = it has mistakes, which `problem` tells. */

@@ -1,4 +1,4 @@
-import { type LaneConfig, laneConfigSchema } from '../../../contract/lane.ts'
+import { type LaneConfig, laneConfigSchema } from '../../../contract/lane-config.ts'
 import { findSchemaMistakes } from '../../toml/rules/schema-mistakes.ts'
 import type { Table } from '../../toml/rules/table.ts'
 

@@ -1,5 +1,5 @@
 import { isTable, type Table } from '../../../config/toml/rules/table.ts'
-import { laneConfigSchema } from '../../../contract/lane.ts'
+import { laneConfigSchema } from '../../../contract/lane-config.ts'
 import { bookingName } from './scenario-mistakes.ts'
 
 /**
