@@ -40,7 +40,7 @@ async function load(dist) {
   return {
     ...(await of('config/settings/daemon-settings.js')),
     ...(await of('config/settings/scheduler-settings.js')),
-    ...(await of('contract/lane.js')),
+    ...(await of('contract/lane-config.js')),
     ...(await of('files/home.js')),
     ...(await of('kernel/log.js')),
     ...(await of('lanes/bookings/create-bookings.js')),

@@ -35,8 +35,11 @@ const unheard = (request: Promise<Response>) => void request.then((answer) => an
 /** The mode in which this daemon began. It may have gone on with a switch meanwhile. */
 async function modeAtStart(hal0: GpuClient): Promise<unknown> {
   const { mode } = await hal0.status()
-  const switched = (await hal0.events()).find(({ type }) => type === 'arbiter.switched')
-  return switched?.data['from'] ?? mode
+  const events = await hal0.events()
+  // A switch that goes on may be over by now, and be told a moment after it counts.
+  const resumed = events.find(({ type }) => type === 'arbiter.resumed')
+  const switched = events.find(({ type }) => type === 'arbiter.switched')
+  return resumed?.data['to'] ?? switched?.data['from'] ?? mode
 }
 
 /** What a step of a switch is, and what the next daemon makes of it. */
