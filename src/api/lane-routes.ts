@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi'
 import type { Caller } from '../access/caller.ts'
 import { laneListSchema, laneRowSchema } from '../contract/lane.ts'
 import { laneConfigAnswerSchema, laneConfigWrittenSchema } from '../contract/lane-config.ts'
-import { NAME_PATTERN, NAME_RULE } from '../contract/names.ts'
+import { nameSchema } from '../contract/names.ts'
 import { type ApiContext, type ApiEnv, callerOf } from './api-context.ts'
 import { jsonBody, readJsonBody } from './json-body.ts'
 import { laneNameParams } from './query.ts'
@@ -14,7 +14,7 @@ const tags = ['lanes']
 
 /** The keys of a lane file as data; what they may say is checked where the file is written, all of it at once. */
 const laneFileSchema = z.record(z.string(), z.unknown())
-const laneCreateSchema = z.looseObject({ name: z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`) })
+const laneCreateSchema = z.looseObject({ name: nameSchema })
 
 const list = createRoute({
   method: 'get',

@@ -1,6 +1,5 @@
 import type { ReservationsClient } from '../client/reservations.ts'
-import type { ReservationRow } from '../contract/reservation.ts'
-import { statusText } from './reservation-words.ts'
+import { type ReservationRow, statusText } from '../contract/reservation.ts'
 
 /** What is still to come or runs. */
 export const OPEN_STATUSES = ['pending', 'approved', 'active'] as const

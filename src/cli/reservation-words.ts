@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ClientError } from '../client/client-errors.ts'
-import { type BookingCheck, bookingConflictSchema, type ReservationRow } from '../contract/reservation.ts'
+import { type BookingCheck, bookingConflictSchema, type ReservationRow, statusText } from '../contract/reservation.ts'
 import { targetText } from './lane-words.ts'
 import type { Output } from './output.ts'
 import { rephraseError } from './rephrase-error.ts'
@@ -20,11 +20,6 @@ export function reservationText(row: ReservationRow, zone: Zone): string {
 export function approvalText(before: ReservationRow, after: ReservationRow): string | undefined {
   if (before.status !== 'approved' || after.status !== 'pending') return undefined
   return `warning: ${after.id} was approved, and by this change waits for an admin's approval again`
-}
-
-/** `ended_early` → `ended early`. */
-export function statusText(status: string): string {
-  return status.replaceAll('_', ' ')
 }
 
 /** What is in the way, a line for each. With several windows asked for, the one that is hit is named. */

@@ -1,13 +1,11 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { modelFactsSchema, modelIdSchema } from '../contract/model.ts'
-import { NAME_PATTERN, NAME_RULE } from '../contract/names.ts'
+import { NAME_PATTERN, NAME_RULE, nameSchema } from '../contract/names.ts'
 import { profileBodySchema, profileNameSchema } from '../contract/profile.ts'
 import { DEVICES, SLOT_TYPES } from '../contract/slot-row.ts'
 import { oneOf } from '../contract/tune.ts'
 import type { Home } from '../files/home.ts'
-
-const slug = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
 
 /**
  * `etc/hal0/stacks.toml`: custom stacks, one `[stack.<slug>]` table each. Read for its mistakes only, until stacks are built; a row's
@@ -16,7 +14,7 @@ const slug = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
 export const stacksFileSchema = z.strictObject({
   stack: z
     .record(
-      slug,
+      nameSchema,
       z.strictObject({
         name: z.string('expected some text').min(1, 'expected some text'),
         description: z.string().optional(),

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { modelIdSchema } from './model.ts'
-import { NAME_PATTERN, NAME_RULE } from './names.ts'
+import { nameSchema } from './names.ts'
 import { DEVICES } from './slot-row.ts'
 import { oneOf } from './tune.ts'
 
-const name = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
 const whole = (low: number) =>
   z.number(`expected a whole number, ${low} or more`).int('expected a whole number').min(low, `expected ${low} or more`)
 
@@ -21,14 +20,14 @@ export type LaneLimits = z.output<typeof laneLimitsSchema>
 
 /** `lanes/<name>.toml` as the API shows it and takes it (PUT, whole). Source: SPEC 12. */
 export const laneConfigSchema = z.strictObject({
-  name: name.optional(),
+  name: nameSchema.optional(),
   device: oneOf(DEVICES).default('cpu'),
   gpus: z
     .array(whole(0), 'expected a list of GPU numbers')
     .refine((gpus) => new Set(gpus).size === gpus.length, 'expected each GPU once')
     .default([]),
   /** What the lane runs when nobody booked it. */
-  default: z.strictObject({ model: modelIdSchema, profile: name.optional() }).optional(),
+  default: z.strictObject({ model: modelIdSchema, profile: nameSchema.optional() }).optional(),
   runner: z.string().min(1, 'expected a runner key').optional(),
   /** Of the engine on the processor; 0 = the engine decides. */
   threads: whole(0).default(0),

@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { modelIdSchema } from './model.ts'
-import { NAME_PATTERN, NAME_RULE } from './names.ts'
+import { nameSchema } from './names.ts'
 import { deviceSchema } from './slot-row.ts'
 import { FAILURE_CAUSES } from './slot-state.ts'
-
-const name = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
 
 /** A model with its profile, or nothing: what a lane should run. The pair is one identity. Source: SPEC 1 "target". */
 export const laneTargetSchema = z.discriminatedUnion('kind', [
@@ -99,7 +97,7 @@ export const laneListSchema = z.object({ lanes: z.array(laneRowSchema) })
 /** POST /api/lanes/{n}/manual: `model` null = unload. */
 export const laneManualRequestSchema = z.strictObject({
   model: modelIdSchema.nullable(),
-  profile: name.optional(),
+  profile: nameSchema.optional(),
   /** ISO 8601 with a zone. */
   until: z.iso.datetime({ offset: true, error: 'expected a time such as 2026-12-01T18:00:00Z' }).optional(),
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MODEL_ID_PATTERN, MODEL_ID_RULE, NAME_PATTERN, NAME_RULE } from './names.ts'
+import { MODEL_ID_PATTERN, MODEL_ID_RULE, nameSchema } from './names.ts'
 
 export const modelIdSchema = z.string().regex(MODEL_ID_PATTERN, `expected ${MODEL_ID_RULE}`)
 const path = z.string().startsWith('/', 'expected an absolute path')
@@ -37,7 +37,7 @@ export const modelFactsShape = {
     .string()
     .regex(/^[0-9a-f]{64}$/, 'expected 64 hex digits')
     .optional(),
-  preferred_profile: z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`).optional(),
+  preferred_profile: nameSchema.optional(),
 } as const
 export const modelFactsSchema = z.strictObject(modelFactsShape)
 export type ModelFacts = z.output<typeof modelFactsSchema>

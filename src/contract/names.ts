@@ -1,8 +1,12 @@
+import { z } from 'zod'
+
 /** Names of slots, aliases, lanes and profiles. Source: SPEC 3. */
 export const NAME_PATTERN = /^[a-z0-9][a-z0-9_-]{0,31}$/
 
 /** `NAME_PATTERN` in words, for messages. */
 export const NAME_RULE = '1 to 32 of a-z 0-9 _ -, starting with a letter or digit'
+
+export const nameSchema = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
 
 /** Ids in models.toml. */
 export const MODEL_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { NAME_PATTERN, NAME_RULE } from './names.ts'
+import { nameSchema } from './names.ts'
 import { tuneShape } from './tune.ts'
 
-export const profileNameSchema = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
+export const profileNameSchema = nameSchema
 
 /**
  * A profile as a person writes it, in profiles.toml and over the API: free engine flags and the tune. `flags`: a list of words, or one

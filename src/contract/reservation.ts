@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { laneTargetSchema } from './lane.ts'
 import { modelIdSchema } from './model.ts'
-import { isShowable, NAME_PATTERN, NAME_RULE, SHOWABLE_RULE } from './names.ts'
+import { isShowable, nameSchema, SHOWABLE_RULE } from './names.ts'
 
 /** `pending → approved → active → completed`, or one of the last three. Source: SPEC 13. */
 export const RESERVATION_STATUSES = [
@@ -13,10 +13,15 @@ export const RESERVATION_STATUSES = [
   'cancelled',
   'ended_early',
 ] as const
+
+/** A status in a sentence: `ended_early` → `ended early`. */
+export function statusText(status: string): string {
+  return status.replaceAll('_', ' ')
+}
+
 export const reservationStatusSchema = z.enum(RESERVATION_STATUSES)
 export type ReservationStatus = z.infer<typeof reservationStatusSchema>
 
-const name = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
 const title = z.string().max(200, 'expected 200 characters or less').refine(isShowable, `expected ${SHOWABLE_RULE}`)
 const members = z.array(z.string().min(1, 'expected the name of a user')).max(100, 'expected 100 names or less')
 const time = z.iso.datetime({ offset: true, error: 'expected a time with a zone, such as 2026-12-01T18:00:00Z' })
@@ -49,7 +54,7 @@ export type Repeat = z.infer<typeof repeatSchema>
 /** POST /api/reservations and /check. `end` may be given as `minutes`. */
 export const reservationRequestSchema = z
   .strictObject({
-    lane: name,
+    lane: nameSchema,
     start: when,
     end: when.optional(),
     minutes: z.number().positive('expected more than 0').optional(),
@@ -57,7 +62,7 @@ export const reservationRequestSchema = z
     time_zone: z.string().min(1).optional(),
     /** Absent together with `exclusive: false` = the lane's default. */
     model: modelIdSchema.optional(),
-    profile: name.optional(),
+    profile: nameSchema.optional(),
     exclusive: z.boolean().default(false),
     title: title.default(''),
     /** Names of users who may use it too. */
@@ -82,7 +87,7 @@ export const reservationChangeSchema = z.strictObject({
   end: when.optional(),
   time_zone: z.string().min(1).optional(),
   model: modelIdSchema.optional(),
-  profile: name.optional(),
+  profile: nameSchema.optional(),
   exclusive: z.boolean().optional(),
   title: title.optional(),
   members: members.optional(),

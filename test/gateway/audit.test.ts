@@ -1,30 +1,14 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { z } from 'zod'
 import { auditListSchema } from '../../src/contract/audit.ts'
 import { laneRowSchema } from '../../src/contract/lane.ts'
 import { laneConfigWrittenSchema } from '../../src/contract/lane-config.ts'
 import { reservationMadeSchema } from '../../src/contract/reservation.ts'
-import { daemonFilePath } from '../../src/files/home.ts'
-import { eventually, startTestDaemon } from '../support/daemon-harness.ts'
-
-const madeSchema = z.object({ key: z.object({ secret: z.string() }) })
+import { eventually } from '../support/daemon-harness.ts'
+import { startPeopleDaemon } from '../support/people-daemon.ts'
 
 async function withPeople() {
-  const { home, daemon, event } = await startTestDaemon({})
-  const { local_key: local } = JSON.parse(await readFile(daemonFilePath(home), 'utf8')) as { local_key: string }
-  const ask = async (line: string, body?: unknown, key = local): Promise<unknown> => {
-    const [method = '', path = ''] = line.split(' ')
-    const answer = await fetch(`${daemon.url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    return text === '' ? answer.status : JSON.parse(text)
-  }
-  const keyOf = async (name: string, role = 'member') =>
-    madeSchema.parse(await ask('POST /api/users', { name, role, key_name: 'k' })).key.secret
+  const { home, event, keyOf, local, tryTo: ask } = await startPeopleDaemon()
   await ask('POST /api/lanes', { name: 'gpu0', allow_exclusive: true })
   const keys = { ada: await keyOf('ada', 'admin'), bob: await keyOf('bob') }
   const start = new Date(Date.now() + 3_600_000).toISOString()

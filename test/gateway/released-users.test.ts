@@ -1,31 +1,13 @@
-import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { reservationMadeSchema, reservationRowSchema } from '../../src/contract/reservation.ts'
 import { statusSchema } from '../../src/contract/status.ts'
-import { daemonFilePath } from '../../src/files/home.ts'
-import { startTestDaemon } from '../support/daemon-harness.ts'
+import { startPeopleDaemon } from '../support/people-daemon.ts'
 
-const madeSchema = z.object({ key: z.object({ secret: z.string() }) })
 const listSchema = z.object({ notifications: z.array(z.object({ event: z.string(), body: z.string() })) })
 
 it('what people booked ends with them, and those who shared it are told', async () => {
-  const { home, daemon, event } = await startTestDaemon({})
-  const { local_key: local } = JSON.parse(await readFile(daemonFilePath(home), 'utf8')) as { local_key: string }
-  const ask = async (line: string, body?: unknown, key = local): Promise<unknown> => {
-    const [method = '', path = ''] = line.split(' ')
-    const answer = await fetch(`${daemon.url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${line}: ${answer.status} ${text}`)
-    return text === '' ? answer.status : JSON.parse(text)
-  }
-  const keyOf = async (name: string, role = 'member') => {
-    return madeSchema.parse(await ask('POST /api/users', { name, role, key_name: 'k' })).key.secret
-  }
+  const { event, ask, keyOf } = await startPeopleDaemon()
   await ask('POST /api/lanes', { name: 'gpu0' })
   await keyOf('root', 'admin')
   const keys = { ann: await keyOf('ann'), bob: await keyOf('bob') }

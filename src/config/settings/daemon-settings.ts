@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { NAME_PATTERN, NAME_RULE } from '../../contract/names.ts'
+import { nameSchema } from '../../contract/names.ts'
 import { oneOf } from '../../contract/tune.ts'
 import type { Home } from '../../files/home.ts'
 import { MIB } from '../../kernel/units.ts'
@@ -15,7 +15,6 @@ const seconds = (fallback: number) => z.number(AMOUNT).nonnegative(AMOUNT).defau
 const port = z.number('expected a port, 0 to 65535').int().min(0).max(65_535)
 const count = z.number('expected a whole number, 1 or more').int('expected a whole number').min(1, 'expected 1 or more')
 const folder = z.string('expected an absolute path').startsWith('/', 'expected an absolute path')
-const slotName = z.string().regex(NAME_PATTERN, `expected ${NAME_RULE}`)
 
 const server = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
@@ -75,7 +74,7 @@ const slots = z.strictObject({
   output_sanity: oneOf(['strict', 'lenient', 'off']).default('strict'),
   /** Slots of a group exclude each other. */
   groups: z
-    .record(slotName, z.array(slotName, 'expected a list of slot names').min(2, 'expected at least two slots'))
+    .record(nameSchema, z.array(nameSchema, 'expected a list of slot names').min(2, 'expected at least two slots'))
     .default({}),
 })
 
@@ -85,7 +84,9 @@ const dispatcher = z.strictObject({
   /** A name nobody knows: the slot `agent` answers, or 404. */
   unknown_model: oneOf(['agent', 'reject']).default('agent'),
   /** The slot into which a registered model is loaded that no slot binds; '' = none. */
-  on_demand_slot: z.union([z.literal(''), slotName], 'expected the name of a slot, or "" for none').default('scratch'),
+  on_demand_slot: z
+    .union([z.literal(''), nameSchema], 'expected the name of a slot, or "" for none')
+    .default('scratch'),
   /** Longest silence of an engine between two chunks. */
   // Longer than any pause between two tokens of a working engine, shorter than what a person waits for a dead one.
   stall_s: seconds(300),

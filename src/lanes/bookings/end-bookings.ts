@@ -1,4 +1,5 @@
 import { type Caller, isAdmin, nameOf } from '../../access/caller.ts'
+import { statusText } from '../../contract/reservation.ts'
 import { Hal0Error } from '../../kernel/errors.ts'
 import { counted, sentence } from '../../kernel/sentence.ts'
 import { MINUTE_MS } from '../../kernel/units.ts'
@@ -31,7 +32,7 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
       if (pending.length === 0) {
         throw Hal0Error.of(
           'reservation.state',
-          `reservation ${id} is ${found.status.replace('_', ' ')}: only a pending one is approved or rejected`,
+          `reservation ${id} is ${statusText(found.status)}: only a pending one is approved or rejected`,
         )
       }
       const nowMs = deps.clock.nowMs()
@@ -83,7 +84,7 @@ export function createEnder(desk: Desk): Pick<Bookings, 'cancel' | 'end' | 'appr
         if (found.status !== 'active') {
           throw Hal0Error.of(
             'reservation.state',
-            `reservation ${id} is ${found.status.replace('_', ' ')}: only an active one can be ended`,
+            `reservation ${id} is ${statusText(found.status)}: only an active one can be ended`,
           )
         }
         const over = endedEarly(found, `ended by ${nameOf(by)}`, deps.clock.nowMs())
